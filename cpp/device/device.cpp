@@ -9,6 +9,7 @@ std::shared_ptr<Readback> Device::run_job(const Job& job) { fail<Error>(job.kern
 
 std::string Device::make_external(std::function<void(uint64_t)>) { return "only GPUs have memory for other drivers"; }
 int Device::open_external(const BufferRef& buffer) { fail<Error>("exchange", "the memory of " + buffer->device.str()); }
+BufferRef Device::import_external(int, size_t) { fail<Error>("exchange", "only GPUs take another driver's memory"); }
 
 void raise_if_gone(const char* op, const Buffer& buffer) {
   if (buffer.gone)

@@ -185,6 +185,9 @@ class Device {
   virtual ExternalMemory external_memory(const BufferRef&) { return {}; }
   // A file descriptor of the buffer's block, which belongs to the caller.
   virtual int open_external(const BufferRef& buffer);
+  // A buffer of memory that the other driver has made, which stays when that closes it. On return the file descriptor
+  // belongs to the device.
+  virtual BufferRef import_external(int file, size_t bytes);
   // Submits, without waiting, the copies and then the end of this driver's use of the buffers. Once that is done, the
   // other driver may use them.
   virtual void hand_over(const std::vector<BufferRef>&, const std::vector<BufferCopy>&) {}

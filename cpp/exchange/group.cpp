@@ -155,6 +155,10 @@ std::string Group::name(int member) const {
   return "process " + std::to_string(members_[static_cast<size_t>(member)].process);
 }
 
+bool Group::is_on_one_machine() const {
+  return std::ranges::all_of(members_, [](const Member& m) { return m.pid != 0; });
+}
+
 bool Group::has_failed() {
   for (int m = 0; m < size(); ++m)
     if (m != rank() && ((has_left(m) && notices_[static_cast<size_t>(m)]->header.failed) ||

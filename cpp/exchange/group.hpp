@@ -55,6 +55,7 @@ class Group {
   int rank() const { return channel_->rank(); }
   int size() const { return channel_->size(); }
   std::string name(int member) const;  // "process 3"
+  bool is_on_one_machine() const;
 
   // A way for the buffers of a GPU that does not lead through the host; nullptr: there is none.
   Transport* direct() const { return direct_.get(); }

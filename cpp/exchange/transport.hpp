@@ -41,6 +41,8 @@ class Transport {
   virtual const char* name() const = 0;  // for messages
   // Whether it has a way for these. All members answer the same for the same collectives.
   virtual bool takes(DeviceId device, const std::vector<Part>& parts) const = 0;
+  // Whether all members better get so many bytes of each and add them up themselves than have them added.
+  virtual bool rather_gathers(const Group&, size_t) const { return false; }
   // What may fail for this process alone, so that the others hear of it when they meet. All parts are of one group; they
   // outlive the batch. The device may still be computing the inputs.
   virtual std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) = 0;

@@ -65,7 +65,7 @@ def train(early: sg.Tensor) -> None:
     dist.broadcast(early[3:6], 1)
     large = sg.zeros(40 << 20)  # a block of its own
     part = large[5:14]
-    dist.all_reduce(part.add_(rank))
+    dist.all_reduce(part.add_(rank), "max")
     assert part.tolist() == [1.0] * 9
     mock = ctypes.CDLL("libcuda.so.1") if "MOCK_CUDA_UUID" in os.environ else None
     before = mock.mock_opened() if mock else 0
@@ -76,10 +76,10 @@ def train(early: sg.Tensor) -> None:
     large, x = sg.zeros(40 << 20), sg.ones(5)
     dist.all_reduce(large)
     sg.synchronize()
-    dist.all_reduce(x, async_op=True)
+    dist.all_reduce(x, "max", async_op=True)
     del large
     sg.empty_cache()  # CUDA's stream waits for what this process does next, so nothing may wait for that stream
-    assert x.tolist() == [2.0] * 5
+    assert x.tolist() == [1.0] * 5
     if mock:
         assert mock.mock_opened() == mock.mock_mapped() < before, "CUDA closes it when the stream is idle"
     two, one = dist.new_group([0, 1]), dist.new_group([1])
@@ -95,16 +95,38 @@ def train(early: sg.Tensor) -> None:
     assert both == (trained(), trained(compiled=True)), "NCCL and MPI give the same bits in two processes"
 
 
-def raises_in_time(count: int, part: str) -> None:
+def gathers(early: sg.Tensor) -> None:
+    """Sums of few values, which each process makes of copies of all."""
+    rank, mock = dist.get_rank(), ctypes.CDLL("libnccl.so.2") if "MOCK_CUDA_UUID" in os.environ else None
+    before, batches = mock.mock_window_gathers() if mock else 0, 0
+    for dtype in (sg.float32, sg.float16, sg.bfloat16):
+        for sizes in ((1,), (3,), (5, 1, 7), (1 << 20, 3), (3 << 20, 5), (2,)):  # the window grows with the largest
+            for op, scale in (("sum", 1.0), ("avg", 0.5)):
+                tensors = [(sg.arange(n) % 61 + rank * (i + 1)).to(dtype) for i, n in enumerate(sizes)]
+                want = [(2 * (sg.arange(n) % 61) + i + 1) * scale for i, n in enumerate(sizes)]
+                dist.all_reduce_coalesced(tensors, op)
+                for x, y in zip(tensors, want, strict=True):
+                    assert x.dtype is dtype and (x.float() == y).all().item(), (dtype, sizes, op)
+                batches += 1
+    column = sg.full((4, 6), 1.0 + rank)[:, 2]
+    dist.all_reduce(column)
+    assert column.tolist() == [3.0] * 4, "a view"
+    if mock:
+        again = mock.mock_window_gathers() - before
+        assert batches - 5 < again < batches, f"{again} of {batches} in a window: all but those that made a larger one"
+
+
+def raises_in_time(count: int, part: str, op: str = "max") -> None:
     x = sg.ones(count)
     begin = time.perf_counter()
     try:
-        dist.all_reduce(x)
+        dist.all_reduce(x, op)
     except sg.DistributedError as error:
         text = str(error)
     else:
         raise AssertionError("nothing was raised")
-    assert part in text and f"all_reduce(sum) of float32 [{count}] by NCCL" in text, text
+    name = "maximum" if op == "max" else op
+    assert part in text and f"all_reduce({name}) of float32 [{count}] by NCCL" in text, text
     assert time.perf_counter() - begin < LIMIT + 5
     dist.destroy_process_group()
     y = sg.ones(3)
@@ -114,15 +136,49 @@ def raises_in_time(count: int, part: str) -> None:
 
 def fails(early: sg.Tensor) -> None:
     own = "NCCL: a collective answered unhandled system error (a mock's words)"
-    raises_in_time(666, own if dist.get_rank() else "process 1 takes part no more")
+    raises_in_time(664, own if dist.get_rank() else "process 1 takes part no more")
 
 
 def dies(early: sg.Tensor) -> None:
-    raises_in_time(667, "process 1")
+    raises_in_time(668, "process 1")
 
 
 def hangs(early: sg.Tensor) -> None:
-    raises_in_time(668, f"process {1 - dist.get_rank()}")
+    raises_in_time(672, f"process {1 - dist.get_rank()}")
+
+
+def make_window() -> None:
+    dist.broadcast(sg.ones(3), 0)
+    dist.all_reduce(sg.ones(3))
+
+
+def fails_among_copies(early: sg.Tensor) -> None:
+    make_window()
+    own = "NCCL: a collective answered unhandled system error (a mock's words)"
+    raises_in_time(664, own if dist.get_rank() else "process 1 takes part no more", "sum")
+
+
+def dies_among_copies(early: sg.Tensor) -> None:
+    make_window()
+    raises_in_time(668, "process 1", "sum")
+
+
+def hangs_among_copies(early: sg.Tensor) -> None:
+    make_window()
+    raises_in_time(672, f"process {1 - dist.get_rank()}", "sum")
+
+
+def no_window(early: sg.Tensor) -> None:
+    """Memory for copies that one process cannot open: both sum as without it."""
+    rank = dist.get_rank()
+    dist.broadcast(sg.ones(3), 0)
+    if rank == 1:
+        sg._core._set_faults("vkAllocateMemory@1=OUT_OF_DEVICE_MEMORY")
+    for _ in range(3):
+        x = sg.full((3,), 1.0 + rank)
+        dist.all_reduce(x)
+        assert x.tolist() == [3.0] * 3
+    assert not ctypes.CDLL("libnccl.so.2").mock_window_gathers()
 
 
 def refuses(early: sg.Tensor) -> None:
@@ -175,9 +231,9 @@ def main() -> None:
         rank = dist.environment.rank() or 0
         early = sg.full((1000,), float(rank))
         sg.synchronize()
-        dist.init_process_group("nccl", timeout=30 if what == "train" else LIMIT)
+        dist.init_process_group("nccl", timeout=30 if what in ("train", "gathers") else LIMIT)
         globals()[what](early)
-    if what in ("train", "missing"):
+    if what in ("train", "gathers", "missing"):
         dist.destroy_process_group()
     else:
         (Path(sys.argv[2]) / str(rank)).touch()

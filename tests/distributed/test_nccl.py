@@ -59,6 +59,12 @@ def test_steps_are_those_of_mpi_and_cost_little(nccl: dict[str, str]) -> None:
     assert done.stdout.count("all right") == 2, done.stdout
 
 
+def test_few_values_are_copied_and_added_here(nccl: dict[str, str]) -> None:
+    done = run(2, "program_nccl.py", "gathers", variables=nccl)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2, done.stdout
+
+
 def test_training(nccl: dict[str, str]) -> None:
     done = run(2, "program_training.py", "gpu", "2", variables=nccl)
     assert done.returncode == 0, done.stdout
@@ -73,9 +79,17 @@ def first_finds_all_right(program: str, how: str, folder: Path, variables: dict[
     assert (folder / "0").exists(), done.stdout
 
 
+@pytest.mark.parametrize("among", ["", "_among_copies"])
 @pytest.mark.parametrize("how", ["fails", "dies", "hangs"])
-def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: str, tmp_path: Path) -> None:
-    first_finds_all_right("program_nccl.py", how, tmp_path, mocks)
+def test_a_process_that_fails_within_a_collective(
+    mocks: dict[str, str], how: str, among: str, tmp_path: Path
+) -> None:
+    first_finds_all_right("program_nccl.py", how + among, tmp_path, mocks)
+
+
+def test_sums_are_nccls_where_one_process_has_no_memory_for_copies(mocks: dict[str, str], tmp_path: Path) -> None:
+    done = run(2, "program_nccl.py", "no_window", str(tmp_path), variables=mocks | {"SPIROGRAD_FAULTS": "on"})
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
 
 
 def test_a_process_whose_memory_cannot_be_opened(mocks: dict[str, str], tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ class GpuDevice final : public Device {
   std::string make_external(std::function<void(uint64_t)> freed) override;
   ExternalMemory external_memory(const BufferRef& buffer) override;
   int open_external(const BufferRef& buffer) override;
+  BufferRef import_external(int file, size_t bytes) override;
   void hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) override;
   void take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) override;
   bool lost() const override { return !now().queue.usable(); }
@@ -334,6 +335,10 @@ ExternalMemory GpuDevice::external_memory(const BufferRef& buffer) {
 int GpuDevice::open_external(const BufferRef& buffer) {
   return ask("exchange",
              [&](Opened& device) { return device.pool.open_external(device.ours("exchange", buffer, 0, 0)); });
+}
+
+BufferRef GpuDevice::import_external(int file, size_t bytes) {
+  return ask("exchange", [&](Opened& device) { return BufferRef(device.pool.import_external(file, bytes)); });
 }
 
 void GpuDevice::hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {

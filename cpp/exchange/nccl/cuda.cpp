@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "os/process.hpp"
 
 namespace sg {
@@ -16,6 +17,8 @@ constexpr int kOpaqueFile = 1;           // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQU
 constexpr unsigned kDedicated = 1;       // CUDA_EXTERNAL_MEMORY_DEDICATED
 constexpr unsigned kNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
 constexpr unsigned kGreaterOrEqual = 0;  // CU_STREAM_WAIT_VALUE_GEQ
+constexpr int kFile = 1;                 // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr int kFirstCopyBatches = 12050;
 
 // CUDA_EXTERNAL_MEMORY_HANDLE_DESC and CUDA_EXTERNAL_MEMORY_BUFFER_DESC.
 struct MemoryHandle {
@@ -40,6 +43,23 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
+// CUmemAllocationProp and CUmemAccessDesc.
+struct Location {
+  int type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  int device = 0;
+};
+struct SharedKind {
+  int type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+  int handles = kFile;
+  Location location;
+  void* windows = nullptr;
+  unsigned char flags[8] = {};
+};
+struct AccessOf {
+  Location location;
+  int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+};
+
 struct Driver {
   int (*init)(unsigned);
   int (*error_name)(int, const char**);
@@ -58,6 +78,16 @@ struct Driver {
   int (*copy)(Cuda::Address, Cuda::Address, size_t, void*);
   int (*host_memory)(void**, size_t, unsigned);
   int (*wait_for)(void*, Cuda::Address, uint32_t, unsigned);
+  int (*version)(int*);
+  int (*granularity)(size_t*, const SharedKind*, int);
+  int (*create)(unsigned long long*, size_t, const SharedKind*, unsigned long long);
+  int (*export_file)(int*, unsigned long long, int, unsigned long long);
+  int (*reserve)(Cuda::Address*, size_t, size_t, Cuda::Address, unsigned long long);
+  int (*place)(Cuda::Address, size_t, size_t, unsigned long long, unsigned long long);
+  int (*allow)(Cuda::Address, size_t, const AccessOf*, size_t);
+  int (*remove)(Cuda::Address, size_t);
+  int (*unreserve)(Cuda::Address, size_t);
+  int (*drop)(unsigned long long);
 
   Driver() {
     find("cuInit", init);
@@ -77,6 +107,16 @@ struct Driver {
     find("cuMemcpyDtoDAsync_v2", copy);
     find("cuMemHostAlloc", host_memory);
     find("cuStreamWaitValue32_v2", wait_for);
+    find("cuDriverGetVersion", version);
+    find("cuMemGetAllocationGranularity", granularity);
+    find("cuMemCreate", create);
+    find("cuMemExportToShareableHandle", export_file);
+    find("cuMemAddressReserve", reserve);
+    find("cuMemMap", place);
+    find("cuMemSetAccess", allow);
+    find("cuMemUnmap", remove);
+    find("cuMemAddressFree", unreserve);
+    find("cuMemRelease", drop);
     check("cuInit", init(0));
   }
   void check(const char* call, int answer) const {
@@ -136,7 +176,7 @@ Cuda& Cuda::of(const std::string& uuid) {
                          "look at CUDA_VISIBLE_DEVICES");
 }
 
-Cuda::Cuda(int device) {
+Cuda::Cuda(int device) : device_(device) {
   const Driver& d = driver();
   d.check("cuDevicePrimaryCtxRetain", d.retain_context(&context_, device));
   const Current current(*this);
@@ -189,11 +229,47 @@ void Cuda::forget(uint64_t block) noexcept {
   void* ignored = nullptr;
   if (held_ != let_go_) {
     forgotten_.push_back(at->second);
-  } else if (driver().push_context(context_) == 0) {
+  } else if (closes_ && driver().push_context(context_) == 0) {
     close(at->second);
     driver().pop_context(&ignored);
   }
   blocks_.erase(at);
+}
+
+Cuda::Shared Cuda::share(size_t bytes, int& file) {
+  const Driver& d = driver();
+  const Current current(*this);
+  SharedKind kind;
+  kind.location.device = device_;
+  AccessOf access;
+  access.location = kind.location;
+  size_t step = 0;
+  d.check("cuMemGetAllocationGranularity", d.granularity(&step, &kind, 0));
+  Shared made;
+  made.bytes = round_up(bytes, step);
+  d.check("cuMemCreate", d.create(&made.handle, made.bytes, &kind, 0));
+  try {
+    d.check("cuMemAddressReserve", d.reserve(&made.begin, made.bytes, 0, 0, 0));
+    d.check("cuMemMap", d.place(made.begin, made.bytes, 0, made.handle, 0));
+    d.check("cuMemSetAccess", d.allow(made.begin, made.bytes, &access, 1));
+    d.check("cuMemExportToShareableHandle", d.export_file(&file, made.handle, kFile, 0));
+  } catch (...) {
+    release(made);
+    throw;
+  }
+  return made;
+}
+
+void Cuda::release(const Shared& memory) noexcept {
+  const Driver& d = driver();
+  void* ignored = nullptr;
+  if (!closes_ || d.push_context(context_) != 0) return;
+  if (memory.begin) {
+    d.remove(memory.begin, memory.bytes);
+    d.unreserve(memory.begin, memory.bytes);
+  }
+  d.drop(memory.handle);
+  d.pop_context(&ignored);
 }
 
 void Cuda::copy(Address to, Address from, size_t bytes) {
@@ -218,6 +294,17 @@ bool Cuda::idle() {
   driver().check("cuStreamQuery", answer);
   for (; !forgotten_.empty(); forgotten_.pop_back()) close(forgotten_.back());
   return true;
+}
+
+void Cuda::give_up_stream() {
+  closes_ = false;
+  forgotten_.clear();
+  driver().check("cuStreamCreate", driver().make_stream(&stream_, kNonBlocking));
+}
+
+bool Cuda::has_copy_batches() const {
+  int version = 0;
+  return driver().version(&version) == 0 && version >= kFirstCopyBatches;
 }
 
 }  // namespace sg

@@ -35,11 +35,18 @@ Nccl::Nccl(const std::string& path) {
   find("ncclReduceScatter", reduce_scatter);
   find("ncclSend", send);
   find("ncclRecv", receive);
-  int number = 0;
-  check("ncclGetVersion", version(&number));
-  if (number < kOldest)
-    fail<DistributedError>("NCCL", path + " has version code " + std::to_string(number),
+  check("ncclGetVersion", version(&version_));
+  if (version_ < kOldest)
+    fail<DistributedError>("NCCL", path + " has version code " + std::to_string(version_),
                            "pip install spirograd[nccl], 2.14 or later");
+  if (version_ >= kCopies) find("ncclCommWindowRegister", make_window);
+}
+
+Nccl::Config Nccl::config() const {
+  Config c;
+  c.size = version_ >= kCopies ? sizeof c : offsetof(Config, least_blocks);
+  c.version = static_cast<unsigned>(version_ >= kCopies ? kCopies : kOldest);
+  return c;
 }
 
 void Nccl::check(const char* call, int answer, Communicator communicator) const {

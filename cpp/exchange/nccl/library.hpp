@@ -13,18 +13,29 @@ struct Nccl {
   enum Type : int { int8 = 0, uint8 = 1, int32 = 2, int64 = 4, float16 = 6, float32 = 7, float64 = 8, bfloat16 = 9 };
   enum Operation : int { sum = 0, product = 1, maximum = 2, minimum = 3, mean = 4 };
   static constexpr int kOldest = 21400;  // the first with communicators that do not block
+  static constexpr int kCopies = 22800;  // the first that gathers without a kernel
 
   struct UniqueId {
     char bytes[128];
   };
-  // As version 2.14 had it. A later library takes it for what it says it is, and sets all that came later itself.
+  // As version 2.28 has it. A library takes it for what it says it is, and sets all that came later itself. INT_MIN and
+  // null are nobody's choice.
   struct Config {
-    size_t size = sizeof(Config);
+    size_t size;
     unsigned magic = 0xcafebeef;
-    unsigned version = kOldest;
+    unsigned version;
     int blocking = 0;
-    int unused = INT_MIN;
+    int cluster = INT_MIN;  // the last of 2.14
+    int least_blocks = INT_MIN, most_blocks = INT_MIN;
+    const char* network = nullptr;
+    int split = INT_MIN, traffic = INT_MIN;
+    const char* name = nullptr;
+    int switches = INT_MIN;
+    int kernels = 2;  // NCCL_CTA_POLICY_ZERO: none, where copies do
+    int shrink = INT_MIN, switch_blocks = INT_MIN, channels = INT_MIN, central = INT_MIN;
   };
+  using Window = void*;
+  static constexpr int kSymmetric = 1;  // of a window: all members use the same part of it
 
   // The library at that path or by that name, loaded once. DistributedError: it is not there, or too old.
   static const Nccl& of(const std::string& path);
@@ -48,9 +59,13 @@ struct Nccl {
   int (*reduce_scatter)(const void*, void*, size_t, int, int, Communicator, Stream);
   int (*send)(const void*, size_t, int, int to, Communicator, Stream);
   int (*receive)(void*, size_t, int, int from, Communicator, Stream);
+  // From kCopies on, else null: all members give memory that CUDA can share, the copies of which need no kernel.
+  int (*make_window)(Communicator, void*, size_t, Window*, int flags) = nullptr;
+  Config config() const;
 
  private:
   explicit Nccl(const std::string& path);
+  int version_ = 0;
 };
 
 }  // namespace sg

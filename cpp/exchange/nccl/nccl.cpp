@@ -3,12 +3,16 @@
 #include "exchange/nccl/nccl.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/round.hpp"
 #include "exchange/nccl/cuda.hpp"
 #include "exchange/nccl/library.hpp"
+#include "exchange/nccl/window.hpp"
 #include "exchange/transport.hpp"
 
 namespace sg {
@@ -16,6 +20,9 @@ namespace {
 
 using Kind = Collective::Kind;
 constexpr std::chrono::seconds kDrain{2};  // after an abort
+// Of all members. On two H200 they take as long as what a kernel of CUDA costs between two of Vulkan, 0.35 ms.
+constexpr size_t kMostGathered = size_t{128} << 20;
+constexpr size_t kLeastWindow = size_t{2} << 20;
 
 struct Element {
   Nccl::Type type;
@@ -67,7 +74,10 @@ std::vector<int> others(const Group& group) {
 class NcclTransport final : public Transport {
  public:
   NcclTransport(Group& group, DeviceId device, const Nccl& nccl, Cuda& cuda)
-      : device_(device), nccl_(nccl), cuda_(cuda) {
+      : device_(device),
+        nccl_(nccl),
+        cuda_(cuda),
+        may_have_windows_(nccl.make_window && cuda.has_copy_batches() && group.is_on_one_machine()) {
     open(group);
   }
   // After all is done, too: it waits for nobody, which ncclCommDestroy does.
@@ -80,6 +90,9 @@ class NcclTransport final : public Transport {
     return device == device_ && (communicator_ || can_open) && std::ranges::none_of(parts, [](const Part& p) {
              return folds(p.what.kind) && p.dtype == DType::int16;  // which NCCL cannot add
            });
+  }
+  bool rather_gathers(const Group& group, size_t bytes) const override {
+    return may_have_windows_ && bytes * static_cast<size_t>(group.size()) <= kMostGathered;
   }
   std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override;
   void cancel() noexcept override {
@@ -100,7 +113,7 @@ class NcclTransport final : public Transport {
     const std::string what = "NCCL's communicator";
     const Nccl::UniqueId id = share_id(group, what);
     const Cuda::Current current(cuda_);
-    Nccl::Config config;
+    Nccl::Config config = nccl_.config();
     ++number_;
     nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
     try {
@@ -124,8 +137,36 @@ class NcclTransport final : public Transport {
       throw;
     }
   }
-  // On return they have been done.
-  void end(Group& group, const std::string& what, const std::vector<int>& missing,
+  // The window of this communicator, if it has so many bytes.
+  const CopyWindow* window(size_t bytes) const {
+    const bool fits = communicator_ && window_of_ == number_ && window_->bytes() >= bytes && !window_->buffer()->gone;
+    return fits ? window_.get() : nullptr;
+  }
+  // One of so many bytes for the batches after this one. All members come, and have it, or never ask again.
+  void open_window(Device& device, Group& group, size_t bytes) {
+    if (!may_have_windows_ || bytes > kMostGathered) return;
+    const std::string what = "NCCL's window";
+    std::unique_ptr<CopyWindow> made;
+    agree(group, 3, what,
+          [&] { made = std::make_unique<CopyWindow>(cuda_, device, std::bit_ceil(std::max(bytes, kLeastWindow))); });
+    if (!may_have_windows_) return;
+    if (window_) earlier_.push_back(std::move(window_));  // NCCL has it until the communicator's end
+    window_ = std::move(made);
+    Nccl::Window registered = nullptr;
+    agree(group, 4, what, [&] {
+      const Cuda::Current current(cuda_);
+      void* begin = reinterpret_cast<void*>(window_->begin());
+      nccl_.check("ncclCommWindowRegister",
+                  nccl_.make_window(communicator_, begin, window_->bytes(), &registered, Nccl::kSymmetric),
+                  communicator_);
+      wait(group, what, others(group), [] { return true; });
+      if (!registered)
+        fail<DistributedError>(what, "the GPUs cannot copy from each other", "nothing: sums go another way");
+    });
+    if (may_have_windows_) window_of_ = number_;
+  }
+  // On return they have been done. `copies`: without a kernel, which an abort could end.
+  void end(Group& group, const std::string& what, const std::vector<int>& missing, bool copies,
            const std::function<void()>& meanwhile) {
     const Cuda::Current current(cuda_);
     cuda_.let_go(held_);
@@ -133,6 +174,7 @@ class NcclTransport final : public Transport {
     try {
       wait(group, what, missing, [this] { return cuda_.idle(); });
     } catch (...) {
+      if (copies) communicator_ = nullptr;
       cancel();
       throw;
     }
@@ -143,7 +185,10 @@ class NcclTransport final : public Transport {
       const Cuda::Current current(cuda_);
       const auto last = std::chrono::steady_clock::now() + kDrain;
       while (!cuda_.idle()) {
-        if (std::chrono::steady_clock::now() > last) return false;
+        if (std::chrono::steady_clock::now() > last) {
+          cuda_.give_up_stream();
+          return false;
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     } catch (...) {  // the stream has failed, so it runs nothing
@@ -179,6 +224,27 @@ class NcclTransport final : public Transport {
     return id;
   }
 
+  // Does this in all members, or has none of them ask for windows again.
+  template <class F>
+  void agree(Group& group, uint64_t number, const std::string& what, F work) {
+    std::string why;
+    try {
+      work();
+    } catch (const Error& e) {
+      if (!group.broken().empty()) throw;
+      why = e.what();
+    }
+    try {
+      group.meet(number, what, why);
+    } catch (const DistributedError& e) {
+      if (!group.broken().empty()) throw;
+      why = e.what();
+    }
+    if (why.empty()) return;
+    may_have_windows_ = false;
+    debug(1, what + ": none, so sums are NCCL's: " + why);
+  }
+
   // Until NCCL has begun what it was asked for, and `done`. The others are told of an error of NCCL's: they would wait.
   void wait(Group& group, const std::string& what, const std::vector<int>& missing, const std::function<bool()>& done) {
     std::string failure;
@@ -209,6 +275,10 @@ class NcclTransport final : public Transport {
   Nccl::Communicator communicator_ = nullptr;
   int64_t number_ = 0;
   uint32_t held_ = 0;
+  bool may_have_windows_;
+  std::unique_ptr<CopyWindow> window_;
+  int64_t window_of_ = 0;  // the communicator with this number
+  std::vector<std::unique_ptr<CopyWindow>> earlier_;
 };
 
 // Buffers belong to CUDA from the construction to the end.
@@ -217,15 +287,17 @@ class NcclBatch final : public Batch {
   NcclBatch(NcclTransport& transport, Device& device, Group& group, const std::vector<Part>& parts)
       : transport_(transport), device_(device), group_(group) {
     for (const Part& p : parts) {
-      Call& c = calls_.emplace_back(Call{p, element_of(p.dtype, folds(p.what.kind))});
-      const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements) * size_of(p.dtype); };
-      const size_t in = bytes(inputs_of(p, group)), out = bytes(outputs_of(p, group));
-      if (in) c.in = place(p.in, p.in_at, in, before_, true);
-      if (out) c.out = place(p.out, p.out_at, out, after_, false);
+      calls_.push_back({p, element_of(p.dtype, folds(p.what.kind))});
+      if (p.what.kind == Kind::all_gather) row_ += round_up(bytes_of(calls_.back()), kRowAlignment);
     }
+    if (row_) window_ = transport_.window(row_ * static_cast<size_t>(group.size()));
+    if (window_)
+      place_in_window();
+    else
+      place_all();
     device_.hand_over(buffers_, before_);
     try {
-      if (transport_.number() && !is_pair()) begin();
+      if (transport_.number() && !is_pair() && !window_) begin();
     } catch (...) {
       leave();
       throw;
@@ -238,11 +310,12 @@ class NcclBatch final : public Batch {
       fail<DistributedError>(what, "it was given up", "see the error before this one");
     if (!transport_.number()) transport_.open(group_);
     if (!begun_) begin();
-    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), [&] {
-      if (after_.empty()) take_back({});  // by what is submitted next, which is when NCCL has ended
+    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), window_ != nullptr, [&] {
+      take_back(after_);  // by what is submitted next, which is when NCCL has ended
       meanwhile();
     });
     ran_ = true;
+    if (row_ && !window_) transport_.open_window(device_, group_, row_ * static_cast<size_t>(group_.size()));
   }
 
  private:
@@ -251,6 +324,32 @@ class NcclBatch final : public Batch {
     Element element;
     Cuda::Address in = 0, out = 0;
   };
+  static constexpr size_t kRowAlignment = 16;
+  static size_t bytes_of(const Call& c) { return static_cast<size_t>(c.part.count) * size_of(c.part.dtype); }
+
+  // The window has a row of all parts for each member.
+  void place_in_window() {
+    const BufferRef& rows = window_->buffer();
+    buffers_.push_back(rows);
+    size_t at = 0;
+    for (const Call& c : calls_) {
+      const Part& p = c.part;
+      const size_t bytes = bytes_of(c);
+      before_.push_back({p.in, rows, p.in_at, at + static_cast<size_t>(group_.rank()) * row_, bytes});
+      for (size_t m = 0; m < static_cast<size_t>(group_.size()); ++m)
+        after_.push_back({rows, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
+      at += round_up(bytes, kRowAlignment);
+    }
+  }
+  void place_all() {
+    for (Call& c : calls_) {
+      const Part& p = c.part;
+      const size_t in = static_cast<size_t>(inputs_of(p, group_)) * size_of(p.dtype);
+      const size_t out = static_cast<size_t>(outputs_of(p, group_)) * size_of(p.dtype);
+      if (in) c.in = place(p.in, p.in_at, in, before_, true);
+      if (out) c.out = place(p.out, p.out_at, out, after_, false);
+    }
+  }
 
   // Memory that was made before NCCL was asked for is not open to CUDA, so a copy of it stands in.
   Cuda::Address place(const BufferRef& buffer, size_t at, size_t bytes, std::vector<BufferCopy>& copies, bool reads) {
@@ -276,6 +375,7 @@ class NcclBatch final : public Batch {
   void begin() {
     begun_ = transport_.number();
     transport_.begin([this](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
+      if (window_) return gather_rows(nccl, communicator, stream);
       for (const Call& c : calls_) add(c, nccl, communicator, stream);
     });
   }
@@ -289,10 +389,17 @@ class NcclBatch final : public Batch {
       if (begun_ == transport_.number()) transport_.cancel();
       idle = transport_.drained();
     }
-    if (idle && !taken_back_) take_back(ran_ ? after_ : std::vector<BufferCopy>());
+    if (idle && !taken_back_) take_back({});
     if (!idle) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
   }
 
+  void gather_rows(const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
+    const Cuda::Address own = window_->begin() + static_cast<size_t>(group_.rank()) * row_;
+    n.check("ncclAllGather",
+            n.all_gather(reinterpret_cast<void*>(own), reinterpret_cast<void*>(window_->begin()), row_, Nccl::uint8,
+                         communicator, stream),
+            communicator);
+  }
   void add(const Call& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
     const Collective& what = c.part.what;
     const auto count = static_cast<size_t>(c.part.count * c.element.units);
@@ -339,7 +446,9 @@ class NcclBatch final : public Batch {
   std::vector<Call> calls_;
   std::vector<BufferRef> buffers_;
   std::vector<BufferCopy> before_, after_;
-  int64_t begun_ = 0;  // with the communicator of this number; 0: not yet
+  size_t row_ = 0;                      // bytes of all parts, if they are gathered
+  const CopyWindow* window_ = nullptr;  // in which they are
+  int64_t begun_ = 0;                   // with the communicator of this number; 0: not yet
   bool ran_ = false, taken_back_ = false;
 };
 

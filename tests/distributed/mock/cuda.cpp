@@ -1,6 +1,7 @@
 // MOCK of CUDA's driver, for tests: a libcuda.so.1 whose only GPU is Mesa's software device, the UUID of which the test
 // gives in MOCK_CUDA_UUID. Device memory is what Mesa exports: a file with a header, whose second word says where the
-// data begins.
+// data begins. Memory made here has a header like that of the last one opened, so that Mesa takes it.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ enum { kSuccess = 0, kInvalid = 1, kNoContext = 201, kNotReady = 600 };
 thread_local int contexts = 0;
 int opened = 0, mapped = 0;
 char context;
+constexpr size_t kPage = 4096, kHeader = 4 * sizeof(size_t);
+char header[kHeader];
 
 struct Memory {
   char* file;
@@ -72,6 +75,7 @@ int cuImportExternalMemory(void** made, const Handle* what) {
   auto* memory = new Memory{file, static_cast<size_t>(facts.st_size)};
   if (memory->begin() + what->size > memory->bytes) return kInvalid;
   close(what->file);
+  memcpy(header, file, kHeader);
   ++opened;
   return *made = memory, kSuccess;
 }
@@ -102,6 +106,37 @@ int cuStreamWaitValue32_v2(void* stream, unsigned long long at, uint32_t value, 
   });
   return kSuccess;
 }
+
+int cuDriverGetVersion(int* version) { return *version = 13000, kSuccess; }
+int cuMemGetAllocationGranularity(size_t* bytes, const void*, int) { return *bytes = 2 << 20, kSuccess; }
+// A handle is a file.
+int cuMemCreate(unsigned long long* handle, size_t bytes, const void*, unsigned long long) {
+  const size_t all[2] = {kPage + bytes, kPage}, begin = kPage;
+  const int file = memfd_create("mock", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(all[0])) != 0) return kInvalid;
+  memcpy(header, all, sizeof all);
+  if (pwrite(file, header, kHeader, 0) < 0 || pwrite(file, &begin, sizeof begin, kPage - sizeof begin) < 0)
+    return kInvalid;
+  return *handle = static_cast<unsigned>(file), kSuccess;
+}
+int cuMemExportToShareableHandle(int* file, unsigned long long handle, int type, unsigned long long) {
+  return *file = dup(static_cast<int>(handle)), type == 1 ? kSuccess : kInvalid;
+}
+int cuMemAddressReserve(unsigned long long* address, size_t bytes, size_t, unsigned long long, unsigned long long) {
+  void* at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return *address = reinterpret_cast<uintptr_t>(at), at == MAP_FAILED ? kInvalid : kSuccess;
+}
+int cuMemMap(unsigned long long address, size_t bytes, size_t, unsigned long long handle, unsigned long long) {
+  const void* at = mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                        static_cast<int>(handle), kPage);
+  return at == MAP_FAILED ? kInvalid : kSuccess;
+}
+int cuMemSetAccess(unsigned long long, size_t, const void*, size_t) { return kSuccess; }
+int cuMemUnmap(unsigned long long address, size_t bytes) {
+  return munmap(reinterpret_cast<void*>(address), bytes) ? kInvalid : kSuccess;
+}
+int cuMemAddressFree(unsigned long long, size_t) { return kSuccess; }
+int cuMemRelease(unsigned long long handle) { return close(static_cast<int>(handle)), kSuccess; }
 
 // For tests: blocks that are open, and ranges of them that are mapped.
 int mock_opened() { return opened; }

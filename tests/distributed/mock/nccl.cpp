@@ -1,6 +1,6 @@
 // MOCK of NCCL, for tests: a libnccl.so.2 that works in shared memory between processes of one machine, on the streams
-// of the mock of CUDA. Sums are in the order of the ranks. On rank 1, a collective of 666 elements fails, one of 667 kills
-// the process, and one of 668 hangs until it is aborted.
+// of the mock of CUDA. Sums are in the order of the ranks. On rank 1, a collective of as many bytes as 664
+// floats have fails, one of 668 kills the process, and one of 672 hangs until it is aborted.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace {
 
 enum { kSuccess = 0, kSystemError = 2, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7 };
 constexpr size_t kMost = 4, kChunk = 1 << 14;  // ranks; bytes
-constexpr size_t kFails = 666, kKills = 667, kHangs = 668;
+constexpr size_t kFails = 664, kKills = 668, kHangs = 672;
 
 // Of all ranks; zeroes at first.
 struct Shared {
@@ -59,8 +59,16 @@ struct UniqueId {
 struct Config {
   size_t size;
   unsigned magic, version;
-  int blocking;
+  int blocking, before[3], *network, between[2];
+  const char* name;
+  int switches, policy;
 };
+struct Window {
+  const char* begin;
+  size_t bytes;
+};
+std::vector<Window> windows;
+int window_gathers = 0;
 
 std::vector<std::pair<MockStream*, std::function<void()>>> waiting;
 int depth = 0;
@@ -154,12 +162,13 @@ int add(void* stream, std::function<void()> task) {
 template <class Take>
 int together(Communicator* c, void* stream, const void* in, size_t count, int type, size_t shown, Take take) {
   return add(stream, [=] {
-    if (c->rank == 1 && count == kFails) {
+    const auto is = [=](size_t floats) { return c->rank == 1 && count * size_of(type) == floats * sizeof(float); };
+    if (is(kFails)) {
       c->state = kSystemError;
       return;
     }
-    if (c->rank == 1 && count == kKills) raise(SIGKILL);
-    if (c->rank == 1 && count == kHangs && !c->until([] { return false; })) return;
+    if (is(kKills)) raise(SIGKILL);
+    if (is(kHangs) && !c->until([] { return false; })) return;
     const size_t unit = size_of(type), most = kChunk / unit;
     for (size_t at = 0; at < count; at += most) {
       const size_t n = std::min(most, count - at);
@@ -195,6 +204,7 @@ int ncclGetUniqueId(UniqueId* id) {
 }
 int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank, Config* config) {
   if (config->magic != 0xcafebeef || config->version < 21400 || config->blocking != 0) return kInvalidArgument;
+  if (config->version >= 22800 && (config->size != 80 || config->policy != 2)) return kInvalidArgument;
   if (size > static_cast<int>(kMost)) return kInvalidArgument;
   const char* algorithm = getenv("NCCL_ALGO");
   if (!algorithm || strcmp(algorithm, "Ring") != 0) return kInvalidUsage;  // it was not pinned
@@ -211,6 +221,11 @@ int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank,
     c->state = kSuccess;
   }).detach();
   return kInProgress;
+}
+int ncclCommWindowRegister(Communicator*, void* begin, size_t bytes, void** window, int flags) {
+  if (flags != 1 || reinterpret_cast<uintptr_t>(begin) % 4096) return kInvalidArgument;
+  windows.push_back({static_cast<const char*>(begin), bytes});
+  return *window = begin, kInProgress;
 }
 int ncclCommGetAsyncError(const Communicator* c, int* state) { return *state = c->state, kSuccess; }
 int ncclCommAbort(Communicator* c) { return c->aborted = true, kSuccess; }
@@ -246,11 +261,18 @@ int ncclBroadcast(const void* in, void* out, size_t count, int type, int root, C
   });
 }
 int ncclAllGather(const void* in, void* out, size_t count, int type, Communicator* c, void* stream) {
+  const auto* rows = static_cast<const char*>(out);
+  const size_t row = count * size_of(type);
+  for (const Window& w : windows)
+    window_gathers += rows >= w.begin && rows + static_cast<size_t>(c->size) * row <= w.begin + w.bytes &&
+                      in == rows + static_cast<size_t>(c->rank) * row;
   return together(c, stream, in, count, type, 1, [=](size_t at, size_t n, size_t unit) {
     for (int r = 0; r < c->size; ++r)
       memcpy(static_cast<char*>(out) + (static_cast<size_t>(r) * count + at) * unit, c->shared->values[r], n * unit);
   });
 }
+// For tests: gathers in place within a window.
+int mock_window_gathers() { return window_gathers; }
 int ncclSend(const void* in, size_t count, int type, int to, Communicator* c, void* stream) {
   return add(stream, [=] {
     const size_t bytes = count * size_of(type);

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/context.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 namespace {
@@ -88,6 +89,29 @@ int open_memory(const Context& context, VkDeviceMemory memory) {
   int file = -1;
   vk_check(vkGetMemoryFdKHR(context.device, &what, &file), "vkGetMemoryFdKHR");
   return file;
+}
+
+void import_memory(const Context& context, int file, size_t bytes, VkBuffer& buffer, VmaAllocation& allocation) {
+  uint32_t families[2];
+  VkBufferCreateInfo info = buffer_info(context, bytes, families);
+  info.pNext = external_buffer();
+  VkImportMemoryFdInfoKHR from{};
+  from.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+  from.handleType = kHandle;
+  from.fd = file;
+  VmaAllocationCreateInfo how{};
+  how.requiredFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  VkMemoryRequirements needs{};
+  VkResult answer = vkCreateBuffer(context.device, &info, nullptr, &buffer);
+  if (answer == VK_SUCCESS) {
+    vkGetBufferMemoryRequirements(context.device, buffer, &needs);
+    needs.size = bytes;  // the specification wants the size that was exported
+    answer = vmaAllocateDedicatedMemory(context.vma, &needs, &how, &from, &allocation, nullptr);
+  }
+  if (answer != VK_SUCCESS) os::close_descriptor(file);
+  if (answer == VK_SUCCESS) answer = vmaBindBufferMemory(context.vma, allocation, buffer);
+  if (answer != VK_SUCCESS) vmaDestroyBuffer(context.vma, buffer, allocation);
+  vk_check(answer, "a buffer of another driver's memory");
 }
 
 // A buffer of several queue families belongs to none of them.

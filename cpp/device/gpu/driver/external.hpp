@@ -37,6 +37,8 @@ VmaPool make_external_pool(const Context& context);
 const void* external_buffer();
 // A new file descriptor, which belongs to the caller.
 int open_memory(const Context& context, VkDeviceMemory memory);
+// A buffer that is all of another driver's memory. The file descriptor is Vulkan's or closed on return.
+void import_memory(const Context& context, int file, size_t bytes, VkBuffer& buffer, VmaAllocation& allocation);
 
 enum class Owner { other_driver, us };
 // The specification wants it of memory that two drivers use, whatever the sharing mode.

@@ -119,9 +119,13 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
     blocks_.erase(buffer.get());
     return nullptr;
   }
+  buffer->external_ = external_ != VK_NULL_HANDLE;
+  return add(std::move(buffer), block);
+}
+
+GpuBuffer* Pool::add(std::unique_ptr<GpuBuffer> buffer, size_t block) {
   buffer->device = context_.id;
   buffer->block_ = block;
-  buffer->external_ = external_ != VK_NULL_HANDLE;
   buffer->pool_ = this;
   VkBufferDeviceAddressInfo address{};
   address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
@@ -165,6 +169,27 @@ int Pool::open_external(const GpuBuffer& buffer) const {
   VmaAllocationInfo info{};
   vmaGetAllocationInfo(context_.vma, buffer.allocation_, &info);
   return open_memory(context_, info.deviceMemory);
+}
+
+GpuBuffer* Pool::import_external(int file, size_t bytes) {
+  auto buffer = std::make_unique<GpuBuffer>();
+  {
+    const std::lock_guard lock(mutex_);
+    free_.try_emplace(bytes);
+    blocks_.insert(buffer.get());
+  }
+  try {
+    import_memory(context_, file, bytes, buffer->handle, buffer->allocation_);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(buffer.get());
+    throw;
+  }
+  buffer->bytes = bytes;
+  GpuBuffer* made = add(std::move(buffer), bytes);
+  const std::lock_guard lock(mutex_);
+  count(made, 1);
+  return made;
 }
 
 // Holds no lock while it waits: buffers are given back from any thread meanwhile.

@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_set>
 
@@ -62,6 +63,8 @@ class Pool {
   void make_external();
   ExternalMemory external_memory(const GpuBuffer& buffer) const;
   int open_external(const GpuBuffer& buffer) const;
+  // A block of another driver's memory, whose file it takes. Given back, it is a block like any other.
+  GpuBuffer* import_external(int file, size_t bytes);
   // Frees every cached block. Waits for the work in flight.
   void trim();
   // The device is lost: all blocks are gone. Their memory goes back to the driver when no work can be running on it.
@@ -78,6 +81,7 @@ class Pool {
   void give(GpuBuffer* buffer) noexcept;
   GpuBuffer* reuse(size_t block, uint64_t done);
   GpuBuffer* create(size_t block, VkResult& why);
+  GpuBuffer* add(std::unique_ptr<GpuBuffer> buffer, size_t block);
   void count(GpuBuffer* buffer, int sign);
   [[noreturn]] void out_of_memory(size_t bytes, VkResult why);
 
