@@ -36,14 +36,10 @@ const OpInfo kCollective{.name = "collective",
                          .stores = true};
 
 std::string text_of(const Collective& what, size_t parts, DType dtype, const std::vector<int64_t>& shape) {
-  const bool sums = what.sums > 0;
-  std::string text = name_of(sums ? Collective::Kind::all_reduce : what.kind);
-  if (sums || folds(what.kind))
-    text += std::string("(") + (what.mean ? "mean" : name_of(static_cast<Fold>(what.fold))) + ")";
-  if (what.sums > 1)
-    text += " of " + std::to_string(what.sums) + " tensors, together ";
-  else
-    text += parts == 1 ? " of " : " of " + std::to_string(parts) + " tensors, the first ";
+  const Collective::Kind kind = what.sums ? Collective::Kind::all_reduce : what.kind;
+  std::string text = name_of(kind);
+  if (folds(kind)) text += std::string("(") + (what.mean ? "mean" : name_of(static_cast<Fold>(what.fold))) + ")";
+  text += parts == 1 ? " of " : " of " + std::to_string(parts) + " tensors, the first ";
   text += std::string(name_of(dtype)) + " [";
   for (size_t d = 0; d < shape.size(); ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
   return text + "]";
@@ -169,9 +165,9 @@ class ExchangePlan final : public Prepared {
     // A root is named by its own number, who sends and who receives by the other's.
     signature_ = is_between_two(what_.kind)
                      ? 0
-                     : hash_mix(static_cast<uint64_t>(what_.kind) << 40 ^ static_cast<uint64_t>(what_.mean) << 36 ^
-                                static_cast<uint64_t>(what_.fold) << 32 ^ static_cast<uint64_t>(what_.root));
-    signature_ = hash_mix(signature_, static_cast<uint64_t>(what_.sums) << 32 ^ static_cast<uint32_t>(what_.sizes));
+                     : hash_mix(static_cast<uint64_t>(what_.kind) << 40 ^ static_cast<uint64_t>(what_.sums) << 37 ^
+                                static_cast<uint64_t>(what_.mean) << 36 ^ static_cast<uint64_t>(what_.fold) << 32 ^
+                                static_cast<uint64_t>(what_.root));
     for (const Step* step : steps_) {
       const CustomKernel& custom = *step->only().kernel.custom;
       signature_ = hash_mix(signature_, static_cast<uint64_t>(custom.tensors[0].dtype));
@@ -253,39 +249,17 @@ bool rather_gathers(const std::vector<Tensor>& inputs, const Collective& what, c
 }
 
 // In the order of fold_rows(), so MPI's bits: neighbours first, then neighbouring pairs.
-std::vector<Tensor> gathered_sums(const std::vector<Tensor>& inputs, const Collective& what, const Group& group,
-                                  bool later) {
-  const GradMode off(false);
-  Collective gather = what;
-  gather.kind = Collective::Kind::all_gather;
-  gather.sums = static_cast<int32_t>(inputs.size());
-  uint64_t sizes = 0;
-  std::vector<Tensor> flat;
-  for (const Tensor& x : inputs) {
-    sizes = hash_mix(sizes, static_cast<uint64_t>(x.numel()));
-    flat.push_back(reshape(x.detach(), {-1}));
+Tensor sum_of(const Tensor& gathered, int64_t members, bool mean) {
+  const int64_t n = gathered.numel() / members;
+  std::vector<Tensor> values;
+  for (int64_t m = 0; m < members; ++m) {
+    const Tensor own = cast(slice(gathered, 0, m * n, n, 1), DType::float32);
+    values.push_back(mean ? mul(own, Tensor(1.0 / static_cast<double>(members))) : own);
   }
-  gather.sizes = static_cast<int32_t>(sizes);
-  const Tensor joined = inputs.size() == 1 ? inputs[0] : cat(flat);
-  const int64_t size = group.size(), row = joined.numel();
-  const Tensor rows = exchange({joined}, gather, later)[0];
-  const DType dtype = joined.dtype();
-  const auto value_of = [&](int64_t begin, int64_t count) {
-    const Tensor part = cast(slice(rows, 0, begin, count, 1), DType::float32);
-    return what.mean ? mul(part, full({}, 1.0 / static_cast<double>(size), DType::float32, part.device())) : part;
-  };
-  std::vector<Tensor> results;
-  int64_t at = 0;
-  for (const Tensor& x : inputs) {
-    std::vector<Tensor> values;
-    for (int64_t m = 0; m < size; ++m) values.push_back(value_of(m * row + at, x.numel()));
-    for (; values.size() > 1; values.resize((values.size() + 1) / 2))
-      for (size_t m = 0; m < values.size(); m += 2)
-        values[m / 2] = m + 1 < values.size() ? add(values[m], values[m + 1]) : values[m];
-    results.push_back(cast(values[0], dtype));
-    at += x.numel();
-  }
-  return results;
+  for (; values.size() > 1; values.resize((values.size() + 1) / 2))
+    for (size_t m = 0; m < values.size(); m += 2)
+      values[m / 2] = m + 1 < values.size() ? add(values[m], values[m + 1]) : values[m];
+  return cast(values[0], gathered.dtype());
 }
 
 }  // namespace
@@ -300,7 +274,15 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
     common_device(name, {&inputs[0], &x});
     if (x.numel() == 0) fail<ValueError>(name, "a tensor without elements", "leave it out");
   }
-  if (rather_gathers(inputs, what, group)) return gathered_sums(inputs, what, group, later);
+  if (rather_gathers(inputs, what, group)) {
+    Collective gather = what;
+    gather.kind = Collective::Kind::all_gather;
+    gather.sums = 1;
+    std::vector<Tensor> results = exchange(inputs, gather, later);
+    const GradMode off(false);
+    for (Tensor& x : results) x = sum_of(x, group.size(), what.mean);
+    return results;
+  }
   const std::string text =
       text_of(what, inputs.size(), inputs[0].dtype(), {inputs[0].shape().begin(), inputs[0].shape().end()});
   const GradMode off(false);

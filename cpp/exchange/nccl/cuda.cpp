@@ -263,7 +263,7 @@ Cuda::Shared Cuda::share(size_t bytes, int& file) {
 void Cuda::release(const Shared& memory) noexcept {
   const Driver& d = driver();
   void* ignored = nullptr;
-  if (!closes_ || d.push_context(context_) != 0) return;
+  if (!memory.handle || !closes_ || d.push_context(context_) != 0) return;
   if (memory.begin) {
     d.remove(memory.begin, memory.bytes);
     d.unreserve(memory.begin, memory.bytes);

@@ -3,16 +3,14 @@
 #include "exchange/nccl/nccl.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/round.hpp"
+#include "exchange/nccl/copies.hpp"
 #include "exchange/nccl/cuda.hpp"
 #include "exchange/nccl/library.hpp"
-#include "exchange/nccl/window.hpp"
+#include "exchange/nccl/meeting.hpp"
 #include "exchange/transport.hpp"
 
 namespace sg {
@@ -20,9 +18,6 @@ namespace {
 
 using Kind = Collective::Kind;
 constexpr std::chrono::seconds kDrain{2};  // after an abort
-// Of all members. On two H200 they take as long as what a kernel of CUDA costs between two of Vulkan, 0.35 ms.
-constexpr size_t kMostGathered = size_t{128} << 20;
-constexpr size_t kLeastWindow = size_t{2} << 20;
 
 struct Element {
   Nccl::Type type;
@@ -61,23 +56,13 @@ Nccl::Operation operation_of(const Collective& what, DType dtype) {
   return boolean ? Nccl::maximum : Nccl::sum;
 }
 
-std::vector<int> others(const Group& group) {
-  std::vector<int> all;
-  for (int m = 0; m < group.size(); ++m)
-    if (m != group.rank()) all.push_back(m);
-  return all;
-}
-
 // Has the GPU's stream wait until members have met, so that what NCCL does on the host happens while the inputs are still
 // computed. A batch that does not take place is one that NCCL has begun: the communicator is given up, in all members,
 // and the next batch makes another.
 class NcclTransport final : public Transport {
  public:
   NcclTransport(Group& group, DeviceId device, const Nccl& nccl, Cuda& cuda)
-      : device_(device),
-        nccl_(nccl),
-        cuda_(cuda),
-        may_have_windows_(nccl.make_window && cuda.has_copy_batches() && group.is_on_one_machine()) {
+      : copies(nccl, cuda, group), device_(device), nccl_(nccl), cuda_(cuda) {
     open(group);
   }
   // After all is done, too: it waits for nobody, which ncclCommDestroy does.
@@ -91,9 +76,7 @@ class NcclTransport final : public Transport {
              return folds(p.what.kind) && p.dtype == DType::int16;  // which NCCL cannot add
            });
   }
-  bool rather_gathers(const Group& group, size_t bytes) const override {
-    return may_have_windows_ && bytes * static_cast<size_t>(group.size()) <= kMostGathered;
-  }
+  bool rather_gathers(const Group& group, size_t bytes) const override { return copies.takes(group, bytes); }
   std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override;
   void cancel() noexcept override {
     cuda_.let_go(held_);
@@ -111,13 +94,13 @@ class NcclTransport final : public Transport {
   // All members come.
   void open(Group& group) {
     const std::string what = "NCCL's communicator";
-    const Nccl::UniqueId id = share_id(group, what);
+    const Nccl::UniqueId id = share_id(nccl_, group, what);
     const Cuda::Current current(cuda_);
     Nccl::Config config = nccl_.config();
     ++number_;
     nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
     try {
-      wait(group, what, others(group), [] { return true; });
+      wait_for(nccl_, communicator_, group, what, others(group), [] { return true; });
     } catch (...) {
       cancel();
       throw;
@@ -137,44 +120,15 @@ class NcclTransport final : public Transport {
       throw;
     }
   }
-  // The window of this communicator, if it has so many bytes.
-  const CopyWindow* window(size_t bytes) const {
-    const bool fits = communicator_ && window_of_ == number_ && window_->bytes() >= bytes && !window_->buffer()->gone;
-    return fits ? window_.get() : nullptr;
-  }
-  // One of so many bytes for the batches after this one. All members come, and have it, or never ask again.
-  void open_window(Device& device, Group& group, size_t bytes) {
-    if (!may_have_windows_ || bytes > kMostGathered) return;
-    const std::string what = "NCCL's window";
-    std::unique_ptr<CopyWindow> made;
-    agree(group, 3, what,
-          [&] { made = std::make_unique<CopyWindow>(cuda_, device, std::bit_ceil(std::max(bytes, kLeastWindow))); });
-    if (!may_have_windows_) return;
-    if (window_) earlier_.push_back(std::move(window_));  // NCCL has it until the communicator's end
-    window_ = std::move(made);
-    Nccl::Window registered = nullptr;
-    agree(group, 4, what, [&] {
-      const Cuda::Current current(cuda_);
-      void* begin = reinterpret_cast<void*>(window_->begin());
-      nccl_.check("ncclCommWindowRegister",
-                  nccl_.make_window(communicator_, begin, window_->bytes(), &registered, Nccl::kSymmetric),
-                  communicator_);
-      wait(group, what, others(group), [] { return true; });
-      if (!registered)
-        fail<DistributedError>(what, "the GPUs cannot copy from each other", "nothing: sums go another way");
-    });
-    if (may_have_windows_) window_of_ = number_;
-  }
-  // On return they have been done. `copies`: without a kernel, which an abort could end.
-  void end(Group& group, const std::string& what, const std::vector<int>& missing, bool copies,
+  // On return they have been done.
+  void end(Group& group, const std::string& what, const std::vector<int>& missing,
            const std::function<void()>& meanwhile) {
     const Cuda::Current current(cuda_);
     cuda_.let_go(held_);
     meanwhile();
     try {
-      wait(group, what, missing, [this] { return cuda_.idle(); });
+      wait_for(nccl_, communicator_, group, what, missing, [this] { return cuda_.idle(); });
     } catch (...) {
-      if (copies) communicator_ = nullptr;
       cancel();
       throw;
     }
@@ -196,89 +150,15 @@ class NcclTransport final : public Transport {
     return true;
   }
 
+  Copies copies;
+
  private:
-  // The first member makes it. An empty one: it failed there.
-  Nccl::UniqueId share_id(Group& group, const std::string& what) {
-    Nccl::UniqueId id{};
-    std::string why;
-    if (group.rank() == 0) {
-      try {
-        nccl_.check("ncclGetUniqueId", nccl_.unique_id(&id));
-      } catch (const DistributedError& e) {
-        why = e.what();
-        id = {};
-      }
-    }
-    Messages messages(group, what);
-    std::byte* place = messages.room(sizeof id);
-    if (group.rank() == 0) {
-      std::memcpy(place, &id, sizeof id);
-      for (int m : others(group)) messages.send(m, Group::kData, place, sizeof id);
-    } else {
-      messages.receive(0, Group::kData, place, sizeof id);
-    }
-    messages.wait();
-    std::memcpy(&id, place, sizeof id);
-    if (std::ranges::all_of(id.bytes, [](char c) { return c == 0; }))
-      throw DistributedError(why.empty() ? what + ": " + group.name(0) + " has no unique id; see its output" : why);
-    return id;
-  }
-
-  // Does this in all members, or has none of them ask for windows again.
-  template <class F>
-  void agree(Group& group, uint64_t number, const std::string& what, F work) {
-    std::string why;
-    try {
-      work();
-    } catch (const Error& e) {
-      if (!group.broken().empty()) throw;
-      why = e.what();
-    }
-    try {
-      group.meet(number, what, why);
-    } catch (const DistributedError& e) {
-      if (!group.broken().empty()) throw;
-      why = e.what();
-    }
-    if (why.empty()) return;
-    may_have_windows_ = false;
-    debug(1, what + ": none, so sums are NCCL's: " + why);
-  }
-
-  // Until NCCL has begun what it was asked for, and `done`. The others are told of an error of NCCL's: they would wait.
-  void wait(Group& group, const std::string& what, const std::vector<int>& missing, const std::function<bool()>& done) {
-    std::string failure;
-    try {
-      group.wait(
-          what,
-          [&] {
-            int state = 0;
-            try {
-              nccl_.check("ncclCommGetAsyncError", nccl_.state(communicator_, &state));
-              nccl_.check("a collective", state, communicator_);
-              return state != Nccl::in_progress && done();
-            } catch (const DistributedError& e) {
-              failure = what + ": " + e.what();
-              throw DistributedError(failure);
-            }
-          },
-          [&] { return missing; });
-    } catch (const DistributedError&) {
-      if (!failure.empty()) group.leave(failure);
-      throw;
-    }
-  }
-
   const DeviceId device_;
   const Nccl& nccl_;
   Cuda& cuda_;
   Nccl::Communicator communicator_ = nullptr;
   int64_t number_ = 0;
   uint32_t held_ = 0;
-  bool may_have_windows_;
-  std::unique_ptr<CopyWindow> window_;
-  int64_t window_of_ = 0;  // the communicator with this number
-  std::vector<std::unique_ptr<CopyWindow>> earlier_;
 };
 
 // Buffers belong to CUDA from the construction to the end.
@@ -290,7 +170,7 @@ class NcclBatch final : public Batch {
       calls_.push_back({p, element_of(p.dtype, folds(p.what.kind))});
       if (p.what.kind == Kind::all_gather) row_ += round_up(bytes_of(calls_.back()), kRowAlignment);
     }
-    if (row_) window_ = transport_.window(row_ * static_cast<size_t>(group.size()));
+    if (row_) window_ = transport_.copies.window(rows());
     if (window_)
       place_in_window();
     else
@@ -308,14 +188,12 @@ class NcclBatch final : public Batch {
   void run(const std::string& what, const std::function<void()>& meanwhile) override {
     if (begun_ && begun_ != transport_.number())
       fail<DistributedError>(what, "it was given up", "see the error before this one");
+    if (window_) return run_copies(what, meanwhile);
     if (!transport_.number()) transport_.open(group_);
     if (!begun_) begin();
-    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), window_ != nullptr, [&] {
-      take_back(after_);  // by what is submitted next, which is when NCCL has ended
-      meanwhile();
-    });
+    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), [&] { go_on(meanwhile); });
     ran_ = true;
-    if (row_ && !window_) transport_.open_window(device_, group_, row_ * static_cast<size_t>(group_.size()));
+    if (row_) transport_.copies.open_window(device_, group_, rows());
   }
 
  private:
@@ -327,17 +205,17 @@ class NcclBatch final : public Batch {
   static constexpr size_t kRowAlignment = 16;
   static size_t bytes_of(const Call& c) { return static_cast<size_t>(c.part.count) * size_of(c.part.dtype); }
 
+  size_t rows() const { return row_ * static_cast<size_t>(group_.size()); }
   // The window has a row of all parts for each member.
   void place_in_window() {
-    const BufferRef& rows = window_->buffer();
-    buffers_.push_back(rows);
+    buffers_.push_back(window_);
     size_t at = 0;
     for (const Call& c : calls_) {
       const Part& p = c.part;
       const size_t bytes = bytes_of(c);
-      before_.push_back({p.in, rows, p.in_at, at + static_cast<size_t>(group_.rank()) * row_, bytes});
+      before_.push_back({p.in, window_, p.in_at, at + static_cast<size_t>(group_.rank()) * row_, bytes});
       for (size_t m = 0; m < static_cast<size_t>(group_.size()); ++m)
-        after_.push_back({rows, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
+        after_.push_back({window_, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
       at += round_up(bytes, kRowAlignment);
     }
   }
@@ -375,9 +253,25 @@ class NcclBatch final : public Batch {
   void begin() {
     begun_ = transport_.number();
     transport_.begin([this](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
-      if (window_) return gather_rows(nccl, communicator, stream);
       for (const Call& c : calls_) add(c, nccl, communicator, stream);
     });
+  }
+  void run_copies(const std::string& what, const std::function<void()>& meanwhile) {
+    begun_copies_ = true;
+    try {
+      transport_.copies.gather(group_.rank(), row_);
+      go_on(meanwhile);
+      transport_.copies.wait(group_, what);
+    } catch (...) {
+      transport_.copies.give_up();
+      throw;
+    }
+    ran_ = true;
+  }
+  // Before the wait, although buffers are back only after it: what is submitted next comes later still.
+  void go_on(const std::function<void()>& meanwhile) {
+    take_back(after_);
+    meanwhile();
   }
   void take_back(const std::vector<BufferCopy>& copies) {
     device_.take_back(buffers_, copies);
@@ -385,21 +279,14 @@ class NcclBatch final : public Batch {
   }
   void leave() noexcept {
     bool idle = true;
-    if (begun_ && !ran_) {
-      if (begun_ == transport_.number()) transport_.cancel();
+    if ((begun_ || begun_copies_) && !ran_) {
+      if (begun_ && begun_ == transport_.number()) transport_.cancel();
       idle = transport_.drained();
     }
     if (idle && !taken_back_) take_back({});
     if (!idle) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
   }
 
-  void gather_rows(const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
-    const Cuda::Address own = window_->begin() + static_cast<size_t>(group_.rank()) * row_;
-    n.check("ncclAllGather",
-            n.all_gather(reinterpret_cast<void*>(own), reinterpret_cast<void*>(window_->begin()), row_, Nccl::uint8,
-                         communicator, stream),
-            communicator);
-  }
   void add(const Call& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
     const Collective& what = c.part.what;
     const auto count = static_cast<size_t>(c.part.count * c.element.units);
@@ -446,10 +333,10 @@ class NcclBatch final : public Batch {
   std::vector<Call> calls_;
   std::vector<BufferRef> buffers_;
   std::vector<BufferCopy> before_, after_;
-  size_t row_ = 0;                      // bytes of all parts, if they are gathered
-  const CopyWindow* window_ = nullptr;  // in which they are
-  int64_t begun_ = 0;                   // with the communicator of this number; 0: not yet
-  bool ran_ = false, taken_back_ = false;
+  size_t row_ = 0;     // bytes of all parts, if they are gathered
+  BufferRef window_;   // in which they are, or null
+  int64_t begun_ = 0;  // with the communicator of this number; 0: not yet
+  bool begun_copies_ = false, ran_ = false, taken_back_ = false;
 };
 
 std::unique_ptr<Batch> NcclTransport::prepare(Device& device, Group& group, const std::vector<Part>& parts) {

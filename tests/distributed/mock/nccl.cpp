@@ -34,6 +34,7 @@ struct Communicator {
   Shared* shared;
   std::atomic<int> state{kInProgress};
   std::atomic<bool> aborted{false};
+  bool blocking = false;
 
   template <class F>
   bool until(F done) {
@@ -153,7 +154,8 @@ size_t size_of(int type) {
 }
 
 // ---- what is asked for
-int add(void* stream, std::function<void()> task) {
+int add(const Communicator* c, void* stream, std::function<void()> task) {
+  if (c->blocking) return static_cast<MockStream*>(stream)->add(std::move(task)), kSuccess;
   waiting.emplace_back(static_cast<MockStream*>(stream), std::move(task));
   return depth ? kSuccess : kInvalidUsage;  // the caller always makes groups
 }
@@ -161,7 +163,7 @@ int add(void* stream, std::function<void()> task) {
 // Each rank shows `shown` runs of the elements [at, at + n) to the others, then takes what it wants of theirs.
 template <class Take>
 int together(Communicator* c, void* stream, const void* in, size_t count, int type, size_t shown, Take take) {
-  return add(stream, [=] {
+  return add(c, stream, [=] {
     const auto is = [=](size_t floats) { return c->rank == 1 && count * size_of(type) == floats * sizeof(float); };
     if (is(kFails)) {
       c->state = kSystemError;
@@ -203,7 +205,7 @@ int ncclGetUniqueId(UniqueId* id) {
   return kSuccess;
 }
 int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank, Config* config) {
-  if (config->magic != 0xcafebeef || config->version < 21400 || config->blocking != 0) return kInvalidArgument;
+  if (config->magic != 0xcafebeef || config->version < 21400) return kInvalidArgument;
   if (config->version >= 22800 && (config->size != 80 || config->policy != 2)) return kInvalidArgument;
   if (size > static_cast<int>(kMost)) return kInvalidArgument;
   const char* algorithm = getenv("NCCL_ALGO");
@@ -215,17 +217,19 @@ int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank,
   if (shared == MAP_FAILED) return kSystemError;
   auto* c = *made = new Communicator{rank, size, static_cast<Shared*>(shared)};
   ++c->shared->there;
-  std::thread([c, id] {
+  c->blocking = config->blocking;
+  std::thread opened([c, id] {
     if (!c->until([&] { return c->shared->there == c->size; })) return;
     if (c->rank == 0) shm_unlink(id.name);
     c->state = kSuccess;
-  }).detach();
-  return kInProgress;
+  });
+  if (c->blocking) return opened.join(), kSuccess;
+  return opened.detach(), kInProgress;
 }
-int ncclCommWindowRegister(Communicator*, void* begin, size_t bytes, void** window, int flags) {
-  if (flags != 1 || reinterpret_cast<uintptr_t>(begin) % 4096) return kInvalidArgument;
+int ncclCommWindowRegister(const Communicator* c, void* begin, size_t bytes, void** window, int flags) {
+  if (!c->blocking || flags != 1 || reinterpret_cast<uintptr_t>(begin) % 4096) return kInvalidArgument;
   windows.push_back({static_cast<const char*>(begin), bytes});
-  return *window = begin, kInProgress;
+  return *window = begin, kSuccess;
 }
 int ncclCommGetAsyncError(const Communicator* c, int* state) { return *state = c->state, kSuccess; }
 int ncclCommAbort(Communicator* c) { return c->aborted = true, kSuccess; }
@@ -274,7 +278,7 @@ int ncclAllGather(const void* in, void* out, size_t count, int type, Communicato
 // For tests: gathers in place within a window.
 int mock_window_gathers() { return window_gathers; }
 int ncclSend(const void* in, size_t count, int type, int to, Communicator* c, void* stream) {
-  return add(stream, [=] {
+  return add(c, stream, [=] {
     const size_t bytes = count * size_of(type);
     std::atomic<int>& full = c->shared->full[c->rank][to];
     for (size_t at = 0; at < bytes; at += kChunk) {
@@ -285,7 +289,7 @@ int ncclSend(const void* in, size_t count, int type, int to, Communicator* c, vo
   });
 }
 int ncclRecv(void* out, size_t count, int type, int from, Communicator* c, void* stream) {
-  return add(stream, [=] {
+  return add(c, stream, [=] {
     const size_t bytes = count * size_of(type);
     std::atomic<int>& full = c->shared->full[from][c->rank];
     for (size_t at = 0; at < bytes; at += kChunk) {

@@ -67,22 +67,6 @@ void Commands::copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region) {
   fresh_ = false;
 }
 
-void Commands::copy(const std::vector<BufferCopy>& copies, Transfer& transfer) {
-  const auto range = [](const Buffer& b, size_t at, size_t bytes) {
-    return AddressRange{b.address + at, b.address + at + bytes};
-  };
-  Access access;
-  for (const BufferCopy& c : copies) {
-    access.reads.assign(1, range(*c.from, c.from_at, c.bytes));
-    access.writes.assign(1, range(*c.to, c.to_at, c.bytes));
-    wait_for(access);
-    auto &from = static_cast<GpuBuffer&>(*c.from), &to = static_cast<GpuBuffer&>(*c.to);
-    transfer.expect(from);
-    transfer.expect(to);
-    copy(from.handle, to.handle, {c.from_at, c.to_at, c.bytes});
-  }
-}
-
 // Stands for a barrier, too: between all that these commands do before it and after it.
 void Commands::change_owner(const std::vector<Ref<GpuBuffer>>& buffers, Owner next) {
   if (buffers.empty()) return;

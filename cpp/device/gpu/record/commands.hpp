@@ -5,7 +5,7 @@
 
 #include "device/device.hpp"
 #include "device/gpu/driver/context.hpp"
-#include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/memory/memory.hpp"
 #include "device/gpu/pipeline/pipeline.hpp"
 #include "device/gpu/record/hazard.hpp"
 
@@ -40,7 +40,6 @@ class Commands {
 
   void dispatch(const Pipeline& pipeline, uint64_t arguments, const uint32_t (&groups)[3]);
   void copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region);
-  void copy(const std::vector<BufferCopy>& copies, Transfer& transfer);
   void fill(VkBuffer buffer);  // with NaN
   void change_owner(const std::vector<Ref<GpuBuffer>>& buffers, Owner next);
 

@@ -72,6 +72,7 @@ CommandRecorder::CommandRecorder(const Context& context, Queue& queue, Pool& poo
       transfer_(transfer),
       most_cost_(most_cost(context.physical.type)),
       memory_(context, pool, transfer),
+      copier_(pipelines, transfer),
       status_(context, queue),
       readbacks_(context, queue),
       cache_(context, queue),
@@ -86,7 +87,7 @@ void CommandRecorder::get_ready(GpuPrepared& plan, const RunArguments& arguments
   memory_.place(plan, arguments);
   if (plan.uses_status) status_.renew();
   const size_t blocks = plan.words.size() * sizeof(uint64_t), uploads = round_up(blocks, kUploadAlignment);
-  Slot& slot = next_slot(uploads + uploads_.bytes());
+  Slot& slot = next_slot(uploads + uploads_.argument_bytes());
   write_blocks(slot, plan, arguments);
   const Cached cached = may_cache(plan) ? cached_commands(plan, slot) : Cached();
   if (!cached.empty() && !uploads_.empty()) {
@@ -176,7 +177,7 @@ std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   size_t bytes = 0, words = 0;
   for (const Job::Piece& p : job.pieces) bytes += p.bytes;
   for (const Job::Launch& l : job.launches) words += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
-  const size_t copied = round_up(uploads_.bytes(), kUploadAlignment),
+  const size_t copied = round_up(uploads_.argument_bytes(), kUploadAlignment),
                arguments = copied + round_up(bytes, kUploadAlignment);
   Slot& slot = next_slot(arguments + words);
   open(slot);
@@ -391,7 +392,7 @@ void CommandRecorder::poison(const Ref<GpuBuffer>& buffer) {
 
 void CommandRecorder::flush_uploads() {
   if (uploads_.empty()) return;
-  Slot& slot = next_slot(uploads_.bytes());
+  Slot& slot = next_slot(uploads_.argument_bytes());
   open(slot);
   Timing::BatchRef times = timing_.begin(slot.commands, 1);
   record_uploads(slot, 0);
@@ -402,10 +403,11 @@ void CommandRecorder::flush_uploads() {
 
 // A submission of its own: what computes the buffers is often kept commands of a plan, which know no other driver.
 void CommandRecorder::hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
-  Slot& slot = next_slot(uploads_.bytes());
+  const size_t table = round_up(uploads_.argument_bytes(), kUploadAlignment);
+  Slot& slot = next_slot(table + Copier::argument_bytes(copies.size()));
   open(slot);
   record_uploads(slot, 0);
-  commands_.copy(copies, transfer_);
+  copier_.record(copies, commands_, slot, table);
   std::vector<Ref<GpuBuffer>> ours;
   for (const BufferRef& b : buffers) {
     ours.emplace_back(&static_cast<GpuBuffer&>(*b));

@@ -11,6 +11,7 @@
 #include "device/gpu/queue/timing.hpp"
 #include "device/gpu/record/cached_commands.hpp"
 #include "device/gpu/record/commands.hpp"
+#include "device/gpu/record/copier.hpp"
 #include "device/gpu/record/plan_memory.hpp"
 #include "device/gpu/record/prepared.hpp"
 #include "device/gpu/record/proxy.hpp"
@@ -68,7 +69,7 @@ class CommandRecorder {
   Cached cached_commands(GpuPrepared& plan, Slot& slot);
   Slot& next_slot(size_t argument_bytes);
   void open(Slot& slot);  // its commands are those that the functions below add to
-  bool record_uploads(Slot& slot, size_t at) { return uploads_.record(slot, at, commands_, transfer_); }
+  bool record_uploads(Slot& slot, size_t at) { return uploads_.record(slot, at, commands_, transfer_, copier_); }
   void record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times);
   void record_reversed(Slot& slot, const Timing::BatchRef& times);
   void find_access(const GpuStep& step);
@@ -88,6 +89,7 @@ class CommandRecorder {
   double most_cost_;  // of one submission
   PlanMemory memory_;
   Uploads uploads_;
+  Copier copier_;
   StatusWords status_;
   Readbacks readbacks_;
   CommandCache cache_;

@@ -26,10 +26,10 @@ void Uploads::take_back(const std::vector<BufferRef>& buffers, const std::vector
   copies_.insert(copies_.end(), copies.begin(), copies.end());
 }
 
-bool Uploads::record(Slot& slot, size_t at, Commands& commands, Transfer& transfer) {
+bool Uploads::record(Slot& slot, size_t at, Commands& commands, Transfer& transfer, Copier& copier) {
   if (empty()) return false;
   commands.change_owner(returned_, Owner::us);
-  commands.copy(copies_, transfer);
+  copier.record(copies_, commands, slot, at + table_at());
   if (!bytes_.empty()) std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + at, bytes_.data(), bytes_.size());
   for (const Upload& u : uploads_) {
     access_.writes.assign(1, {u.to->address, u.to->address + (u.bytes ? u.bytes : u.to->bytes)});

@@ -8,6 +8,7 @@
 #include "device/gpu/memory/transfer.hpp"
 #include "device/gpu/queue/queue.hpp"
 #include "device/gpu/record/commands.hpp"
+#include "device/gpu/record/copier.hpp"
 
 namespace sg {
 
@@ -19,6 +20,7 @@ class Uploads {
   bool empty() const { return count() == 0; }
   size_t count() const { return uploads_.size() + returned_.size() + copies_.size(); }  // only grows, until clear()
   size_t bytes() const { return bytes_.size(); }
+  size_t argument_bytes() const { return table_at() + Copier::argument_bytes(copies_.size()); }  // of a slot
   bool has_room_for(size_t bytes) const;
   void add(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   // Another driver has used them; copies are made when they are back, before all uploads that are added later.
@@ -26,7 +28,7 @@ class Uploads {
   // With SPIROGRAD_POISON: the buffer is full of NaN before what comes next.
   bool poisons(const Ref<GpuBuffer>& buffer) const { return poisons_ && buffer; }
   // Copies them through the slot's arguments, from byte `at` on. false: there are none.
-  bool record(Slot& slot, size_t at, Commands& commands, Transfer& transfer);
+  bool record(Slot& slot, size_t at, Commands& commands, Transfer& transfer, Copier& copier);
   void clear();  // they are submitted
 
  private:
@@ -34,6 +36,7 @@ class Uploads {
     Ref<GpuBuffer> to;
     size_t at, bytes;  // place in bytes_; no bytes: the whole of it is filled with NaN
   };
+  size_t table_at() const { return round_up(bytes_.size(), 16); }
   bool poisons_;
   std::vector<Ref<GpuBuffer>> returned_;
   std::vector<BufferCopy> copies_;
