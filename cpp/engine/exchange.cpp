@@ -249,12 +249,13 @@ bool rather_gathers(const std::vector<Tensor>& inputs, const Collective& what, c
 }
 
 // In the order of fold_rows(), so MPI's bits: neighbours first, then neighbouring pairs.
-Tensor sum_of(const Tensor& gathered, int64_t members, bool mean) {
-  const int64_t n = gathered.numel() / members;
+Tensor sum_of(const Tensor& own, const Tensor& gathered, const Group& group, bool mean) {
+  const int64_t n = own.numel(), members = group.size();
   std::vector<Tensor> values;
   for (int64_t m = 0; m < members; ++m) {
-    const Tensor own = cast(slice(gathered, 0, m * n, n, 1), DType::float32);
-    values.push_back(mean ? mul(own, Tensor(1.0 / static_cast<double>(members))) : own);
+    const Tensor x = m == group.rank() ? reshape(own.detach(), {n}) : slice(gathered, 0, m * n, n, 1);
+    const Tensor wide = cast(x, DType::float32);
+    values.push_back(mean ? mul(wide, Tensor(1.0 / static_cast<double>(members))) : wide);
   }
   for (; values.size() > 1; values.resize((values.size() + 1) / 2))
     for (size_t m = 0; m < values.size(); m += 2)
@@ -280,7 +281,7 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
     gather.sums = 1;
     std::vector<Tensor> results = exchange(inputs, gather, later);
     const GradMode off(false);
-    for (Tensor& x : results) x = sum_of(x, group.size(), what.mean);
+    for (size_t i = 0; i < results.size(); ++i) results[i] = sum_of(inputs[i], results[i], group, what.mean);
     return results;
   }
   const std::string text =

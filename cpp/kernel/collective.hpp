@@ -25,7 +25,7 @@ struct Collective {
   int32_t mean = 0;   // 1, with the sum: each value is multiplied by 1 / size before
   int32_t root = 0;   // the member that gives or takes
   int32_t group = 0;  // see exchange/group.hpp
-  int32_t sums = 0;   // 1: an all_gather in place of an all_reduce
+  int32_t sums = 0;   // 1: an all_gather in place of an all_reduce, which needs no copy of the own values
 };
 const char* name_of(Collective::Kind kind);
 constexpr bool folds(Collective::Kind kind) {

@@ -215,7 +215,8 @@ class NcclBatch final : public Batch {
       const size_t bytes = bytes_of(c);
       before_.push_back({p.in, window_, p.in_at, at + static_cast<size_t>(group_.rank()) * row_, bytes});
       for (size_t m = 0; m < static_cast<size_t>(group_.size()); ++m)
-        after_.push_back({window_, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
+        if (!p.what.sums || m != static_cast<size_t>(group_.rank()))
+          after_.push_back({window_, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
       at += round_up(bytes, kRowAlignment);
     }
   }
