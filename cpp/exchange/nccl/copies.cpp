@@ -67,6 +67,7 @@ void Copies::connect(Group& group, const std::string& what, const Window& window
       const Cuda::Current current(cuda);
       Nccl::Config config = nccl.config();
       config.blocking = 1;
+      config.kernels = Nccl::kNoKernels;
       Nccl::Communicator& c = state->communicator;
       if (!c) nccl.check("ncclCommInitRankConfig", nccl.open(&c, size, id, rank, &config));
       Nccl::Window made = nullptr;

@@ -31,9 +31,10 @@ struct Nccl {
     int split = INT_MIN, traffic = INT_MIN;
     const char* name = nullptr;
     int switches = INT_MIN;
-    int kernels = 2;  // NCCL_CTA_POLICY_ZERO: none, where copies do
+    int kernels = INT_MIN;
     int shrink = INT_MIN, switch_blocks = INT_MIN, channels = INT_MIN, central = INT_MIN;
   };
+  static constexpr int kNoKernels = 2;  // NCCL_CTA_POLICY_ZERO: where copies do
   using Window = void*;
   static constexpr int kSymmetric = 1;  // of a window: all members use the same part of it
 

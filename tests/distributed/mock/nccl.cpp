@@ -60,7 +60,9 @@ struct UniqueId {
 struct Config {
   size_t size;
   unsigned magic, version;
-  int blocking, before[3], *network, between[2];
+  int blocking, before[3];
+  const char* network;
+  int between[2];
   const char* name;
   int switches, policy;
 };
@@ -206,7 +208,8 @@ int ncclGetUniqueId(UniqueId* id) {
 }
 int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank, Config* config) {
   if (config->magic != 0xcafebeef || config->version < 21400) return kInvalidArgument;
-  if (config->version >= 22800 && (config->size != 80 || config->policy != 2)) return kInvalidArgument;
+  if (config->version >= 22800 && (config->size != 80 || (config->policy == 2) != config->blocking))
+    return kInvalidArgument;
   if (size > static_cast<int>(kMost)) return kInvalidArgument;
   const char* algorithm = getenv("NCCL_ALGO");
   if (!algorithm || strcmp(algorithm, "Ring") != 0) return kInvalidUsage;  // it was not pinned
