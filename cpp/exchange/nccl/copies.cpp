@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <exception>
-#include <iterator>
 #include <thread>
 
 #include "base/error.hpp"
@@ -14,25 +13,14 @@
 
 namespace sg {
 
-void Copies::give_up() noexcept {
-  if (communicator_) old_.push_back(communicator_);
-  communicator_ = nullptr;
-  std::ranges::move(windows_, std::back_inserter(old_windows_));
-  windows_.clear();
-}
-
-void Copies::clean(bool idle) noexcept {
+Copies::~Copies() {
+  if (!communicator_) return;  // also of one that was given up, whose memory others may still write to
   try {
     const Cuda::Current current(cuda_);
-    for (Nccl::Communicator c : old_)
-      if (idle) nccl_.abort(c);
+    nccl_.abort(communicator_);
   } catch (...) {
   }
-  for (const Window& w : old_windows_)
-    if (idle) cuda_.release(w.memory);
-  if (!idle) new std::vector<Window>(old_windows_);  // it may still be written to
-  old_.clear();
-  old_windows_.clear();
+  for (const Window& w : windows_) cuda_.release(w.memory);
 }
 
 BufferRef Copies::window(size_t bytes) const {

@@ -17,7 +17,7 @@ class Copies {
  public:
   Copies(const Nccl& nccl, Cuda& cuda, const Group& group)
       : nccl_(nccl), cuda_(cuda), works_(nccl.make_window && cuda.has_copy_batches() && group.is_on_one_machine()) {}
-  ~Copies() { give_up(), clean(true); }
+  ~Copies();
 
   // Whether all members better get so many bytes of each than have them added by a kernel.
   bool takes(const Group& group, size_t bytes) const {
@@ -27,15 +27,12 @@ class Copies {
   BufferRef window(size_t bytes) const;
   // One of so many bytes, for later batches. All members come, and have it, or none of them asks again.
   void open_window(Device& device, Group& group, size_t bytes);
-  // On the stream, of rows of so many bytes. The one with the member's number is there when the stream begins.
+  // Of rows of so many bytes, the one with the member's number is there. On the stream; all members have met.
   void gather(int member, size_t row) const;
   // Returns when the stream has done it.
   void wait(Group& group, const std::string& what) const;
-  // A gather may have begun that does not take place in all members: the next one makes another communicator and window.
-  void give_up() noexcept;
-  // Closes what was given up. Nothing ends copies that wait for a process which does not come, and closing would wait
-  // for them: then it is left.
-  void clean(bool idle) noexcept;
+  // A gather has failed: nothing ends copies that wait for a process that is gone, and what waits for them would not end.
+  void give_up() noexcept { communicator_ = nullptr; }
 
  private:
   static constexpr size_t kMost = size_t{128} << 20;  // copied in the time that the switches of a kernel cost
@@ -52,11 +49,9 @@ class Copies {
   const Nccl& nccl_;
   Cuda& cuda_;
   bool works_;
-  Nccl::Communicator communicator_ =
-      nullptr;                   // whose calls block, so that their work is on the stream when they return
+  // Blocks in its calls, which take a fifth of the time that those of others do, and come when all members have met.
+  Nccl::Communicator communicator_ = nullptr;
   std::vector<Window> windows_;  // the last is the largest; NCCL knows all of them until the end
-  std::vector<Nccl::Communicator> old_;
-  std::vector<Window> old_windows_;
 };
 
 }  // namespace sg

@@ -66,7 +66,7 @@ class NcclTransport final : public Transport {
     open(group);
   }
   // After all is done, too: it waits for nobody, which ncclCommDestroy does.
-  ~NcclTransport() override { cancel(), drained(); }
+  ~NcclTransport() override { cancel(); }
 
   const char* name() const override { return "NCCL"; }
   bool takes(DeviceId device, const std::vector<Part>& parts) const override {
@@ -80,7 +80,6 @@ class NcclTransport final : public Transport {
   std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override;
   void cancel() noexcept override {
     cuda_.let_go(held_);
-    copies.give_up();
     if (!communicator_) return;
     try {
       const Cuda::Current current(cuda_);
@@ -121,21 +120,6 @@ class NcclTransport final : public Transport {
       throw;
     }
   }
-  void begin_copies(int member, size_t row) {
-    const Cuda::Current current(cuda_);
-    held_ = cuda_.hold();
-    copies.gather(member, row);
-  }
-  void end_copies(Group& group, const std::string& what, const std::function<void()>& meanwhile) {
-    cuda_.let_go(held_);
-    meanwhile();
-    try {
-      copies.wait(group, what);
-    } catch (...) {
-      cancel();
-      throw;
-    }
-  }
   // On return they have been done.
   void end(Group& group, const std::string& what, const std::vector<int>& missing,
            const std::function<void()>& meanwhile) {
@@ -157,14 +141,12 @@ class NcclTransport final : public Transport {
       while (!cuda_.idle()) {
         if (std::chrono::steady_clock::now() > last) {
           cuda_.give_up_stream();
-          copies.clean(false);
           return false;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     } catch (...) {  // the stream has failed, so it runs nothing
     }
-    copies.clean(true);
     return true;
   }
 
@@ -195,10 +177,7 @@ class NcclBatch final : public Batch {
       place_all();
     device_.hand_over(buffers_, before_);
     try {
-      if (window_)
-        begin_copies();
-      else if (transport_.number() && !is_pair())
-        begin();
+      if (transport_.number() && !is_pair() && !window_) begin();
     } catch (...) {
       leave();
       throw;
@@ -207,13 +186,9 @@ class NcclBatch final : public Batch {
   ~NcclBatch() override { leave(); }
 
   void run(const std::string& what, const std::function<void()>& meanwhile) override {
-    const bool there = window_ ? transport_.copies.window(rows()) == window_ : !begun_ || begun_ == transport_.number();
-    if (!there) fail<DistributedError>(what, "it was given up", "see the error before this one");
-    if (window_) {
-      transport_.end_copies(group_, what, [&] { go_on(meanwhile); });
-      ran_ = true;
-      return;
-    }
+    if (begun_ && begun_ != transport_.number())
+      fail<DistributedError>(what, "it was given up", "see the error before this one");
+    if (window_) return run_copies(what, meanwhile);
     if (!transport_.number()) transport_.open(group_);
     if (!begun_) begin();
     transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), [&] { go_on(meanwhile); });
@@ -282,9 +257,17 @@ class NcclBatch final : public Batch {
       for (const Call& c : calls_) add(c, nccl, communicator, stream);
     });
   }
-  void begin_copies() {
+  void run_copies(const std::string& what, const std::function<void()>& meanwhile) {
     begun_copies_ = true;
-    transport_.begin_copies(group_.rank(), row_);
+    try {
+      transport_.copies.gather(group_.rank(), row_);
+      go_on(meanwhile);
+      transport_.copies.wait(group_, what);
+    } catch (...) {
+      transport_.copies.give_up();
+      throw;
+    }
+    ran_ = true;
   }
   // Before the wait, although buffers are back only after it: what is submitted next comes later still.
   void go_on(const std::function<void()>& meanwhile) {
@@ -298,7 +281,7 @@ class NcclBatch final : public Batch {
   void leave() noexcept {
     bool idle = true;
     if ((begun_ || begun_copies_) && !ran_) {
-      if (begun_copies_ || begun_ == transport_.number()) transport_.cancel();
+      if (begun_ && begun_ == transport_.number()) transport_.cancel();
       idle = transport_.drained();
     }
     if (idle && !taken_back_) take_back({});
