@@ -81,9 +81,7 @@ def first_finds_all_right(program: str, how: str, folder: Path, variables: dict[
 
 @pytest.mark.parametrize("among", ["", "_among_copies"])
 @pytest.mark.parametrize("how", ["fails", "dies", "hangs"])
-def test_a_process_that_fails_within_a_collective(
-    mocks: dict[str, str], how: str, among: str, tmp_path: Path
-) -> None:
+def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: str, among: str, tmp_path: Path) -> None:
     first_finds_all_right("program_nccl.py", how + among, tmp_path, mocks)
 
 

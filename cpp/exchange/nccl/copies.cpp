@@ -17,7 +17,7 @@ Copies::~Copies() {
   if (!communicator_) return;  // also of one that was given up, whose memory others may still write to
   try {
     const Cuda::Current current(cuda_);
-    nccl_.abort(communicator_);
+    if (!cuda_.is_stuck()) nccl_.abort(communicator_);
   } catch (...) {
   }
   for (const Window& w : windows_) cuda_.release(w.memory);

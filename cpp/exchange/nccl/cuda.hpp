@@ -50,6 +50,7 @@ class Cuda {
   bool idle();  // all work of the stream is done. DistributedError: it failed
   // What it does may never end: another takes its place, and nothing is closed any more, which would wait for it.
   void give_up_stream();
+  bool is_stuck() const { return !closes_; }  // it did
   // Whether copies between GPUs can wait for each other without a kernel (CUDA 12.5).
   bool has_copy_batches() const;
 

@@ -83,7 +83,7 @@ class NcclTransport final : public Transport {
     if (!communicator_) return;
     try {
       const Cuda::Current current(cuda_);
-      nccl_.abort(communicator_);
+      if (!cuda_.is_stuck()) nccl_.abort(communicator_);  // which would wait
     } catch (...) {
     }
     communicator_ = nullptr;

@@ -256,8 +256,7 @@ int ncclReduce(const void* in, void* out, size_t count, int type, int operation,
     if (c->rank == root) folded(c, static_cast<char*>(out) + at * unit, 0, n, unit, type, operation);
   });
 }
-int ncclReduceScatter(const void* in, void* out, size_t count, int type, int operation, Communicator* c,
-                      void* stream) {
+int ncclReduceScatter(const void* in, void* out, size_t count, int type, int operation, Communicator* c, void* stream) {
   return together(c, stream, in, count, type, static_cast<size_t>(c->size), [=](size_t at, size_t n, size_t unit) {
     folded(c, static_cast<char*>(out) + at * unit, static_cast<size_t>(c->rank), n, unit, type, operation);
   });
