@@ -3,7 +3,7 @@
     python benchmarks/scale.py            # the tables of docs/distributed.md
 
 A step is compute, one hand-over between Vulkan and the collective, and one all-reduce of all gradients; nothing
-overlaps. The all-reduce is hierarchical: reduce-scatter in each machine, a ring over the machines for each GPU's share
+overlaps. In one machine, few gradients are copied to all and added up there. Otherwise the all-reduce is hierarchical: reduce-scatter in each machine, a ring over the machines for each GPU's share
 over its own network card, all-gather in each machine.
 """
 
@@ -25,6 +25,7 @@ MEASURED = [
     (1 << 30, 3259e-6),
 ]
 HAND_OVER = 0.7e-3  # measured: what a step of two processes takes longer, beyond the reduction of its gradients
+COPIED, COPY_SPEED, MOST_COPIED = 0.15e-3, 90e9, 128 << 20  # the same with copies; bytes a second; bytes of all
 PER_HOST = 8
 HOP = 5e-6  # assumed: seconds for one message between two machines
 # Published speeds of one network card for each GPU, in bytes a second.
@@ -64,6 +65,8 @@ def step_time(training: Training, gpus: int, speed: float, share: float = 1.0) -
         return training.compute
     here = min(gpus, PER_HOST)
     machines = -(-gpus // PER_HOST)
+    if machines == 1 and gpus * training.gradients <= MOST_COPIED:
+        return training.compute * share + COPIED + (gpus - 1) * training.gradients / COPY_SPEED
     reduction = in_machine(training.gradients, here)
     if machines > 1:
         own = training.gradients / here
