@@ -3,8 +3,9 @@
     python benchmarks/scale.py            # the tables of docs/distributed.md
 
 A step is compute, one hand-over between Vulkan and the collective, and one all-reduce of all gradients; nothing
-overlaps. In one machine, few gradients are copied to all and added up there. Otherwise the all-reduce is hierarchical: reduce-scatter in each machine, a ring over the machines for each GPU's share
-over its own network card, all-gather in each machine.
+overlaps. In one machine, few gradients are copied to all and added up there. Otherwise the all-reduce is hierarchical:
+reduce-scatter in each machine, a ring over the machines for each GPU's share over its own network card, all-gather in
+each machine.
 """
 
 from __future__ import annotations
