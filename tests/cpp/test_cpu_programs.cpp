@@ -173,6 +173,24 @@ TEST_CASE("cpu: sums over columns, pieces, several inner dimensions", "[cpu]") {
   }
 }
 
+TEST_CASE("cpu: many short rows fold as each does alone", "[cpu]") {
+  for (DType t : {DType::boolean, DType::int32, DType::int64, DType::float32, DType::float64})
+    for (int64_t columns : {11, 12, 63, 64, 65, 257, 1024, 1025})
+      for (int64_t rows : {1, 16, 2000}) {
+        const int64_t step = columns + 3;
+        ProgramBuilder b;
+        b.program.domain = {rows, columns};
+        b.program.inner = 1;
+        const Expr x = b.load(b.add_view(view(0, {step, 1}, t, 2))), y = b.load(b.add_view(view(1, {1, 0}, t)));
+        const Expr top = b.reduce(Fold::maximum, x), low = b.reduce(Fold::minimum, x);
+        const Expr total = t == DType::boolean ? top : b.reduce(Fold::sum, x);
+        b.store(b.add_view(view(2, {2, 0}, t)), b.alu(Code::add, t, total, y));
+        b.store(b.add_view(view(3, {1, 0}, t)), top);
+        b.store(b.add_view(view(4, {1, 0}, t)), low);
+        check(b.program, {{t, rows * step + 2}, {t, rows}, {t, 2 * rows}, {t, rows}, {t, rows}}, 2, {}, 1e-5);
+      }
+}
+
 TEST_CASE("cpu: folds of empty rows, extremes and NaN", "[cpu]") {
   for (auto strides : {Dims{0, 1}, Dims{1, 20}}) {
     ProgramBuilder b;

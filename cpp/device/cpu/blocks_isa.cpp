@@ -494,6 +494,7 @@ SG_BY_SIZE(scatter_at)
 #undef SG_BY_SIZE
 
 #include "device/cpu/folds_isa.hpp"
+#include "device/cpu/lstm_isa.hpp"
 
 }  // namespace
 }  // namespace sg::cpu::SG_ISA
@@ -523,7 +524,10 @@ const BlockTable SG_TABLE = {
     SG_ISA::scatter_at_loop,
     SG_ISA::iota,
     SG_ISA::fold_loop,
+    SG_ISA::fold_rows_loop,
     SG_ISA::fence,
+    SG_ISA::lstm_forward_of,
+    SG_ISA::lstm_backward_of,
     SG_ISA::multiply_tile<float>,
     SG_ISA::multiply_tile<double>,
     SG_ISA::kRows,

@@ -126,9 +126,12 @@ static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return p * a_k; };
   const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return a_k == 1 ? k - p : 1; };
   const int64_t whole = a_m == 1 ? m / kRows * kRows : 0;  // rows that lie side by side
-  for (int64_t i = 0; i < whole; i += kRows, to += kRows * k)
-    for (int64_t p = 0; p < k; ++p) __builtin_memcpy(to + p * kRows, a + i + p * a_k, kRows * sizeof(T));
-  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to);
+  constexpr int64_t kTogether = 8;                         // along k: a cache line of a holds parts of two panels
+  for (int64_t first = 0; whole && first < k; first += kTogether)
+    for (int64_t i = 0; i < whole; i += kRows)
+      for (int64_t p = first; p < k && p < first + kTogether; ++p)
+        __builtin_memcpy(to + i * k + p * kRows, a + i + p * a_k, kRows * sizeof(T));
+  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to + whole * k);
 }
 
 // kLanes columns of b, each contiguous along k, to rows of a panel; k a multiple of kLanes.
