@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kEnoughLanes = 256;        // below, a pointwise block takes in the next dimension too
 constexpr int64_t kEnoughInRow = 16;         // the same of a row that is read from one computed place
 constexpr int64_t kFewColumns = 64;          // up to here many rows in one block beat one block a row
-constexpr int64_t kFewest = 12;              // from here on, folding one short row after the other beats both
+constexpr int64_t kFewestSummed = 16;        // from here on, short rows that one loop folds one after the other
+constexpr int64_t kFewestFolded = 32;        // beat both: sums, and other folds
 constexpr int64_t kFoldedInBlock = 1 << 16;  // elements of such rows in a block
 
 bool varies_along_row(const Program& p, const View& v) {
@@ -31,7 +32,7 @@ int64_t elements_of(const Program& p, const View& v) {
 // behind the other.
 bool only_folds(const Program& p) {
   if (p.inner != 1 || p.piece_limit > 0 || p.part_rows > 0 || p.in_place) return false;
-  if (p.columns() < kFewest || p.columns() > kSumBlock) return false;
+  if (p.columns() > kSumBlock) return false;
   if (std::none_of(p.domain.v, p.domain.v + p.outer(), [](int64_t size) { return size >= 16; })) return false;
   const auto varies = [&](const Instr& i) {
     const bool view = i.code == Code::load || i.code == Code::index || i.code == Code::store;
@@ -40,7 +41,8 @@ bool only_folds(const Program& p) {
   const auto fits = [&](const Instr& i) {
     if (i.code == Code::reduce) {
       const Instr& x = p.code[i.a];
-      return x.code == Code::load && varies(x) && p.views[x.slot].strides[p.outer()] == 1;
+      return p.columns() >= (i.fold == Fold::sum ? kFewestSummed : kFewestFolded) && x.code == Code::load &&
+             varies(x) && p.views[x.slot].strides[p.outer()] == 1;
     }
     const auto is_element = [&](int32_t o) { return o >= 0 && varies(p.code[o]); };
     return !(i.code == Code::store && varies(i)) && !is_element(i.a) && !is_element(i.b) && !is_element(i.c);
@@ -128,7 +130,7 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
   } else {
     e.folds_rows = only_folds(p);
     across = p.part_rows ? -1 : lane_across(p, e.folds_rows);
-    if (e.folds_rows) e.block = std::clamp<int64_t>(kFoldedInBlock / p.columns(), 64, e.block);
+    if (e.folds_rows) e.block = std::clamp<int64_t>(kFoldedInBlock / std::max<int64_t>(1, p.columns()), 64, e.block);
   }
   for (int d = 0; d < rank; ++d) {
     if (d == across)

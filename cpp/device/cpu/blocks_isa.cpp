@@ -149,6 +149,7 @@ struct F_unit_float {
   }
 };
 
+#include "device/cpu/exponential_isa.hpp"
 #include "device/cpu/random_isa.hpp"
 
 template <class T>
@@ -209,6 +210,7 @@ void gather(void* d, const void* a, const void* stride, const void*, int64_t n) 
   const char* from = static_cast<const char*>(a);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
   if (step == sizeof(T)) return copy<T>(d, a, n);
+#pragma GCC unroll 8
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = *reinterpret_cast<const T*>(from + i * step);
 }
 
@@ -217,6 +219,7 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
   char* to = static_cast<char*>(d);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
   if (step == sizeof(T)) return copy<T>(d, a, n);
+#pragma GCC unroll 8
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 

@@ -29,7 +29,9 @@ static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_
     a += kPacked ? kRows : 1;
     b += b_k;
   }
-  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)  // written out, or the sums would live in memory
+#pragma GCC unroll 2
     for (int v = 0; v < 2; ++v) {
       Loose& to = *(Loose*)(c + r * c_m + v * kLanes);
       to = from ? to + sum[r][v] : sum[r][v];

@@ -1,5 +1,5 @@
-// The gates of an LSTM in both directions (kernel/lstm.hpp): all that a step does to an element, while it is in
-// registers. Included by blocks_isa.cpp inside the namespace of an instruction set, after the formulas.
+// The gates of an LSTM in both directions (kernel/lstm.hpp). Included by blocks_isa.cpp inside the namespace of an
+// instruction set, after its loops.
 
 // Asks for kLstmColumns elements of a row that comes later: rows lie so far apart that the processor does not foresee
 // them.
@@ -11,29 +11,28 @@ void ask_for(const T* p) {
 
 template <class T>
 void lstm_forward(const LstmPart& p) {
-  const int64_t n = p.hidden, step = p.gates ? n : kLstmColumns;  // from gate to gate
+  const int64_t n = p.hidden, w = kLstmColumns;
   for (int64_t r = 0; r < p.rows; ++r) {
     const T* x = static_cast<const T*>(p.x) + r * p.x_row;
-    T* y = static_cast<T*>(p.products) + r * 4 * kLstmColumns;
-    T* gates = p.gates ? static_cast<T*>(p.gates) + r * 4 * n : y;
+    T* y = static_cast<T*>(p.products) + r * 4 * w;
+    T* gates = p.gates ? static_cast<T*>(p.gates) + r * 4 * n : nullptr;
     const T* before = static_cast<const T*>(p.before) + r * n;
     T *c = static_cast<T*>(p.c) + r * n, *h = static_cast<T*>(p.h) + r * n;
     for (int64_t g = 0; g < 4 && r + kRowsAhead < p.rows; ++g) {
       ask_for(x + kRowsAhead * p.x_row + g * n);
-      if (p.gates) ask_for(gates + (kRowsAhead * 4 + g) * n);
+      if (gates) ask_for(gates + (kRowsAhead * 4 + g) * n);
     }
+    for (int64_t g = 0; g < 4; ++g) SG_LOOP for (int64_t j = 0; j < p.columns; ++j) y[g * w + j] += x[g * n + j];
+    unary<F_sigmoid, T, T>(y, y, nullptr, nullptr, 2 * w);
+    unary<F_tanh, T, T>(y + 2 * w, y + 2 * w, nullptr, nullptr, w);
+    unary<F_sigmoid, T, T>(y + 3 * w, y + 3 * w, nullptr, nullptr, w);
     SG_LOOP for (int64_t j = 0; j < p.columns; ++j) {
-      const T i = formulas::sigmoid(x[j] + y[j]), f = formulas::sigmoid(x[n + j] + y[kLstmColumns + j]);
-      const T u = formulas::tanh(x[2 * n + j] + y[2 * kLstmColumns + j]);
-      const T o = formulas::sigmoid(x[3 * n + j] + y[3 * kLstmColumns + j]);
-      gates[j] = i;
-      gates[step + j] = f;
-      gates[2 * step + j] = u;
-      gates[3 * step + j] = o;
+      const T i = y[j], f = y[w + j], u = y[2 * w + j], o = y[3 * w + j];
       const T now = f * before[j] + i * u;
       c[j] = now;
       h[j] = o * formulas::tanh(now);
     }
+    for (int64_t g = 0; gates && g < 4; ++g) copy<T>(gates + g * n, y + g * w, p.columns);
   }
 }
 

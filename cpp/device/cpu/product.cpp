@@ -25,9 +25,10 @@ void choose_tiles(ProductPlan& plan) {
   const int64_t unit_m = narrow ? kBfloat16Side : blocks().gemm_rows;
   const int64_t unit_n = narrow ? kBfloat16Side : blocks().gemm_columns_f32;
   // An epilogue reads its tile again, so a tile takes at most half of a second-level cache.
-  const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
+  const bool direct = plan.store == ProductPlan::Store::direct;
+  const int64_t most_m = s.b_m && !direct ? kTileM / 16 : kTileM, most_n = s.b_m || direct ? kTileN : kTileN / 2;
   plan.tiles_m = std::max<int64_t>(1, divide_up(s.m, most_m));
-  plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, kTileN));
+  plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, most_n));
   const auto size_m = [&] { return round_up(divide_up(s.m, plan.tiles_m), unit_m); };
   const auto size_n = [&] { return round_up(divide_up(s.n, plan.tiles_n), unit_n); };
   if (s.batch * s.m * s.n * s.k > kSmallProduct) {
