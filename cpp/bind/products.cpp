@@ -116,6 +116,11 @@ const Callable callables[] = {
     {"_attention_after", bound<sg::attention_after>,
      "query: Tensor, key: Tensor, value: Tensor, start: Tensor, scale: float", "Tensor",
      "Attention of queries that follow a cache, for models.", Scope::function},
+    {"_lstm", bound<sg::lstm>, "x: Tensor, weight: Tensor, h: Tensor, c: Tensor, reverse: bool, keep: bool",
+     "tuple[Tensor, ...]", "All steps of a layer of LSTM, for nn.", Scope::function},
+    {"_lstm_gradient", bound<sg::lstm_gradient>,
+     "dh: Tensor, dc: Tensor, weight: Tensor, before: Tensor, after: Tensor, gates: Tensor, reverse: bool",
+     "tuple[Tensor, ...]", "The gradients of its sums, for nn.", Scope::function},
 };
 
 }  // namespace

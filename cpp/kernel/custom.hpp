@@ -11,6 +11,7 @@
 #include "kernel/collective.hpp"
 #include "kernel/features.hpp"
 #include "kernel/gemm.hpp"
+#include "kernel/lstm.hpp"
 
 namespace sg {
 
@@ -20,10 +21,12 @@ struct CpuArgs {
   const int64_t* words;
   // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
   void (*parallel)(int64_t n, int64_t grain, const Body& body);
-  // On the calling thread: a product; x[i] = exp(x[i]); at most CustomKernel::scratch bytes of memory, valid until the
-  // function returns.
+  // On the calling thread: a product; x[i] = exp(x[i]); the gates of an LSTM; at most CustomKernel::scratch bytes of
+  // memory, valid until the function returns.
   void (*multiply)(DType dtype, GemmTile tile);
   void (*exp)(DType dtype, void* x, int64_t n);
+  void (*lstm_forward)(DType dtype, const LstmPart& part);
+  void (*lstm_backward)(DType dtype, const LstmPart& part);
   void* (*scratch)(int64_t bytes);
   void (*look)();  // call this now and then in work that takes seconds, so that Ctrl-C can end it
   template <class T>

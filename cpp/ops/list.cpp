@@ -33,6 +33,8 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::AttentionAfter,
       &ops::AttentionGradient,
       &ops::AttentionKept,
+      &ops::Lstm,
+      &ops::LstmGradient,
       &ops::Convolution,
       &ops::ConvolutionImage,
       &ops::ConvolutionWeight,

@@ -246,6 +246,14 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
                  const std::optional<Tensor>& mask = {}, double dropout = 0, Generator& from = default_generator());
 // Causal, and start[b] keys of sequence b come before its first query; heads may share keys. It has no gradient.
 Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& start, double scale);
+// All steps of a layer of LSTM on a CPU, from the products of the inputs, x [steps, batch, 4 * hidden] with gates i, f, u,
+// o. h and c before the first step and after each: [steps + 1, batch, hidden], the first at the end with `reverse`; and
+// the gates. Without `keep`, only the last c and no gates. No gradient is recorded.
+std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,
+                         bool keep);
+// From the gradients of h of all steps and of the last c: those of the sums of all steps, and of the first c.
+std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
+                                  const Tensor& after, const Tensor& gates, bool reverse);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- convolutions (ops/convolution.cpp) -------------------------------------------------------------------------------

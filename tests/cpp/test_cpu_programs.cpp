@@ -1,11 +1,13 @@
 // The CPU device against a naive evaluation of the same Program, one element after the other.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/error.hpp"
+#include "device/cpu/blocks.hpp"
 #include "device/cpu/cache.hpp"
 #include "test_cpu_reference.hpp"
 
@@ -171,6 +173,44 @@ TEST_CASE("cpu: sums over columns, pieces, several inner dimensions", "[cpu]") {
     e.store(e.add_view(view(1, {1, 0, 0}, t)), e.reduce(Fold::sum, w));
     check(e.program, {{t, 6 * 63}, {t, 6}}, 1, {}, 1e-5);
   }
+}
+
+TEST_CASE("cpu: loops of exp and sigmoid have the bits of the formulas, whatever a block's length", "[cpu]") {
+  const auto exp = cpu::blocks().alu(Code::exp, DType::float32, DType::float32, 0);
+  const auto sigmoid = cpu::blocks().alu(Code::sigmoid, DType::float32, DType::float32, 0);
+  const auto same = [](float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || a != a; };
+  constexpr uint64_t kStep = 1021, kLengths = 37;
+  int64_t wrong = 0;
+  uint64_t bits = 0;
+  for (uint64_t n = 1; bits < uint64_t{1} << 32; n = n % kLengths + 1) {
+    float x[kLengths], e[kLengths], s[kLengths];
+    for (uint64_t i = 0; i < n; ++i, bits += kStep) x[i] = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    exp(e, x, nullptr, nullptr, static_cast<int64_t>(n));
+    sigmoid(s, x, nullptr, nullptr, static_cast<int64_t>(n));
+    for (uint64_t i = 0; i < n; ++i) {
+      wrong += !same(alu::exp(x[i]), e[i]) || !same(alu::sigmoid(x[i]), s[i]);
+      wrong += x[i] != x[i] && (e[i] == e[i] || s[i] == s[i]);
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("cpu: many short rows fold as each does alone", "[cpu]") {
+  for (DType t : {DType::boolean, DType::int32, DType::int64, DType::float32, DType::float64})
+    for (int64_t columns : {15, 31, 32, 63, 64, 65, 257, 1024, 1025})
+      for (int64_t rows : {1, 16, 2000}) {
+        const int64_t step = columns + 3;
+        ProgramBuilder b;
+        b.program.domain = {rows, columns};
+        b.program.inner = 1;
+        const Expr x = b.load(b.add_view(view(0, {step, 1}, t, 2))), y = b.load(b.add_view(view(1, {1, 0}, t)));
+        const Expr top = b.reduce(Fold::maximum, x), low = b.reduce(Fold::minimum, x);
+        const Expr total = t == DType::boolean ? top : b.reduce(Fold::sum, x);
+        b.store(b.add_view(view(2, {2, 0}, t)), b.alu(Code::add, t, total, y));
+        b.store(b.add_view(view(3, {1, 0}, t)), top);
+        b.store(b.add_view(view(4, {1, 0}, t)), low);
+        check(b.program, {{t, rows * step + 2}, {t, rows}, {t, 2 * rows}, {t, rows}, {t, rows}}, 2, {}, 1e-5);
+      }
 }
 
 TEST_CASE("cpu: folds of empty rows, extremes and NaN", "[cpu]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
@@ -113,15 +114,18 @@ inline void reference(const Program& p, const std::vector<void*>& memory, const 
       const Instr& in = p.code[n];
       values[n].resize(std::max<int64_t>(columns, 1));
       if (in.code == Code::reduce) {
-        Scalar total = in.fold == Fold::sum ? Scalar{} : Scalar{in.fold == Fold::maximum ? -INFINITY : INFINITY, 0};
+        const bool most = in.fold == Fold::maximum;
+        constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+        Scalar total;
+        if (in.fold != Fold::sum) total = {most ? -INFINITY : INFINITY, most ? kLeast : kMost};
         for (int64_t c = 0; c < columns; ++c) {
           const Scalar v = values[in.a][c];
           if (in.fold == Fold::sum)
             total = {total.f + v.f, total.i + v.i};
-          else if (in.fold == Fold::maximum)
-            total = {v.f > total.f || std::isnan(v.f) ? v.f : total.f, 0};
+          else if (most)
+            total = {v.f > total.f || std::isnan(v.f) ? v.f : total.f, std::max(v.i, total.i)};
           else
-            total = {v.f < total.f || std::isnan(v.f) ? v.f : total.f, 0};
+            total = {v.f < total.f || std::isnan(v.f) ? v.f : total.f, std::min(v.i, total.i)};
         }
         std::fill(values[n].begin(), values[n].end(), rounded(total, in.dtype));
         continue;

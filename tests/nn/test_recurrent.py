@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 import spirograd as sg
 from spirograd import nn
-from spirograd.nn._recurrence import run
+from spirograd.nn._recurrence import Lstm, run
 
 Array = npt.NDArray[Any]
 LAYERS: dict[str, Any] = {"RNN": nn.RNN, "LSTM": nn.LSTM, "GRU": nn.GRU}
@@ -252,12 +254,80 @@ def test_a_step_in_time_is_two_kernels_each_way(name: str, device: sg.Device) ->
         assert (s["plan_hits"], s["plan_misses"], s["bytes_read"]) == (1, 0, 0)
 
 
+def test_all_steps_of_an_lstm_are_one_kernel_each_way_on_a_cpu() -> None:
+    few, more = (Trained("LSTM", steps, sg.Device("cpu")).counts() for steps in (4, 10))
+    assert few["dispatches"] == more["dispatches"] <= 12
+    x = sg.ones(5, 2, 3)
+    with sg.no_grad():
+        names = [step.name for step in nn.LSTM(3, 4)(x)[0].plan()]
+    assert names.count("lstm") == 1
+
+
+SIZES = [(1, 1, 1), (3, 2, 5), (2, 1, 32), (3, 65, 33), (2, 130, 100), (1, 7, 300)]  # steps, batch, hidden
+
+
+def by_steps(x: Any, weight: Any, h: Any, c: Any, reverse: bool) -> tuple[Any, Any]:
+    """An LSTM written out: h of all steps, and the last c."""
+    out = []
+    for row in list(x)[::-1] if reverse else x:
+        i, f, u, o = (row + h @ weight.T).chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * u.tanh()
+        h = o.sigmoid() * c.tanh()
+        out.append(h)
+    return sg.stack(out[::-1] if reverse else out), c
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("steps, batch, hidden", SIZES)
+@pytest.mark.parametrize("dtype, bound", [("float32", 2e-5), ("float64", 1e-12)])
+def test_the_kernel_of_an_lstm_computes_what_its_steps_do(
+    dtype: str, bound: float, steps: int, batch: int, hidden: int, reverse: bool
+) -> None:
+    def given(*shape: int) -> sg.Tensor:
+        return sg.tensor(numbers(*shape, dtype=dtype) / max(1, hidden) ** 0.5)
+
+    # Rows of x and of its gradient lie apart, as those of [batch, time, features] do; states are read across.
+    x = given(batch, steps, 4 * hidden).transpose(0, 1).requires_grad_()
+    h, c = (given(hidden, batch).T.requires_grad_() for _ in range(2))
+    weight = given(4 * hidden, hidden).requires_grad_()
+    upstream, of_c = given(batch, steps, hidden).transpose(0, 1), given(batch, hidden)
+    inputs, found = [x, weight, h, c], []
+    y, (_, last) = run(Lstm(), x, weight, None, (h, c), reverse)
+    with sg.no_grad():
+        alone, (_, last_alone) = run(Lstm(), x, weight, None, (h, c), reverse)
+    np.testing.assert_array_equal(alone.numpy(), y.detach().numpy())
+    np.testing.assert_array_equal(last_alone.numpy(), last.detach().numpy())
+    for made in ((y, last), by_steps(x, weight, h, c, reverse)):
+        of_y = sg.autograd.grad(made, inputs, [upstream, of_c], retain_graph=True)
+        of_last = sg.autograd.grad(made[1].sum(), inputs)  # no gradient arrives at h
+        found.append([t.detach().numpy() for t in (*made, *of_y, *of_last)])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=bound * max(1, np.abs(want).max()))
+
+
+def print_digests() -> None:
+    """Of results and gradients of an LSTM, of all sizes."""
+    for steps, batch, hidden in SIZES:
+        x = sg.tensor(numbers(steps, batch, 4 * hidden), requires_grad=True)
+        weight = sg.tensor(numbers(4 * hidden, hidden) / hidden, requires_grad=True)
+        start = sg.zeros(batch, hidden)
+        y, (_, c) = run(Lstm(), x, weight, None, (start, start), False)
+        (y.square().sum() + c.sum()).backward()
+        for t in (y, c, x.grad, weight.grad):
+            print(hashlib.md5(t.detach().numpy().tobytes()).hexdigest())  # type: ignore[union-attr]
+
+
+def test_bits_of_an_lstm_do_not_depend_on_the_number_of_threads(run_python: Callable[..., str]) -> None:
+    code = "import test_recurrent; test_recurrent.print_digests()"
+    assert len({run_python(code, SPIROGRAD_THREADS=str(n)) for n in (1, 2, 5)}) == 1
+
+
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_long_sequences_are_started_while_they_are_recorded(bidirectional: bool, device: sg.Device) -> None:
     """Parts of 32 steps: 70 steps are two parts and a rest each way; the values are those of one part."""
     short, long = (sg.tensor(numbers(steps, 2, 3), device=device) for steps in (32, 70))
     sg.manual_seed(1)
-    layer = sg.nn.LSTM(3, 4, bidirectional=bidirectional).to(device)
+    layer = LAYERS["LSTM" if device.kind == "gpu" else "GRU"](3, 4, bidirectional=bidirectional).to(device)
 
     def grads(x: sg.Tensor) -> list[sg.Tensor]:
         return sg.autograd.grad(layer(x)[0].square().sum(), list(layer.parameters()))

@@ -58,3 +58,20 @@ def test_all_threads_see_the_same_zero(width: int) -> None:
     x = sg.tensor(signs, device=sg.Device.gpu())
     y = sg.ones(6, width, device=x.device) / x.amax(1, keepdim=True)
     assert all(len(set(row)) == 1 for row in y.tolist())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("width", [32, 64, 100, 1000, 1024])
+def test_short_rows_fold_as_each_does_alone(width: int, dtype: str) -> None:
+    """Many are folded by one loop: to the same bits, also where rows lie apart, or are read several times."""
+    x = sg.tensor(np.random.default_rng(2).normal(size=(70, width + 3)).astype(dtype))[:, 1 : width + 1]
+    alone = list(x.clone())
+    for fold in ("sum", "mean", "amax", "amin", "prod"):
+        expected = [getattr(row, fold)().item() for row in alone]
+        assert getattr(x, fold)(1).tolist() == expected, fold
+        again = getattr(x[3].expand(20, width), fold)(1)
+        assert again.tolist() == expected[3:4] * 20, fold
+    x[5, width - 1] = float("nan")
+    assert [i for i, y in enumerate(x.amax(1).isnan().tolist()) if y] == [5]
+    x[:, 0] = x.sum(1)  # written over what is read
+    assert x[6:, 0].tolist() == [row.sum().item() for row in alone[6:]]

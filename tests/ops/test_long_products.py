@@ -85,3 +85,21 @@ def test_so_does_one_of_a_convolution(device: sg.Device) -> None:
     want = F.conv2d(sg.tensor(x.astype(np.float64)), sg.tensor(w.astype(np.float64)), padding=1).numpy()
     found = F.conv2d(sg.tensor(x, device=device), sg.tensor(w, device=device), padding=1)
     assert error(found, want) < 2e-7
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [1, 7, 256, 600])
+def test_a_bias_is_added_to_the_finished_product(k: int, dtype: str) -> None:
+    """Inside the product on a CPU, whatever the sizes of tiles: to the bits of a sum of its own."""
+    rng = np.random.default_rng(3)
+    for m, n in ((1, 8), (5, 33), (400, 65), (130, 1027), (3, 7)):
+        a, b, bias = (sg.tensor(rng.normal(size=s).astype(dtype)) for s in ((m, k), (n, k), (n + 1,)))
+        product = (a @ b.T).numpy()
+        np.testing.assert_array_equal((a @ b.T + bias[1:]).numpy(), product + bias.numpy()[1:])
+        np.testing.assert_array_equal((bias[1:] + a @ b.T).numpy(), product + bias.numpy()[1:])
+        wide = sg.zeros(m, n + 2, dtype=dtype)
+        wide[:, 1:-1] = a @ b.T + bias[1:]
+        np.testing.assert_array_equal(wide.numpy()[:, 1:-1], product + bias.numpy()[1:])
+        batch = sg.stack([a, 2 * a]) @ b.T + sg.stack([bias[1:], bias[:-1]]).unsqueeze(1)
+        np.testing.assert_array_equal(batch[1].numpy(), (2 * a @ b.T).numpy() + bias.numpy()[:-1])
+        np.testing.assert_array_equal((a @ b.T + bias[1]).numpy(), product + bias.numpy()[1])

@@ -52,6 +52,17 @@ def sums(context: Context) -> Iterator[Result]:
         yield from operation.run(context, "sums", f"[{n}, {n}], sum over {what}", goal)
 
 
+@row("short_sums", gpu=False)
+def short_sums(context: Context) -> Iterator[Result]:
+    """Sums of 16,384 rows of 64 floats, and of 1,000,000 rows of 8."""
+    for rows, columns in ((16384, 64), (1_000_000, 8)):
+        x = normal(side(context, rows), columns)
+        form: Form = lambda _, x: x.sum(1)  # noqa: E731
+        others = {"torch": form, "jax.jit": form, "numpy": form}
+        operation = Operation((x,), form, others, truth=x.astype(np.float64).sum(1), tolerance=1e-3)
+        yield from operation.run(context, "short_sums", f"[{len(x)}, {columns}]", Goal(("torch",), most=1.0))
+
+
 def exact_softmax(x: Any, log: bool) -> Any:
     x = x.astype(np.float64)
     shifted = x - x.max(1, keepdims=True)

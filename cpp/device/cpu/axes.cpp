@@ -7,9 +7,12 @@
 namespace sg::cpu {
 namespace {
 
-constexpr int64_t kEnoughLanes = 256;  // below, a pointwise block takes in the next dimension too
-constexpr int64_t kEnoughInRow = 16;   // the same of a row that is read from one computed place
-constexpr int64_t kFewColumns = 64;    // up to here many rows in one block beat one block a row
+constexpr int64_t kEnoughLanes = 256;        // below, a pointwise block takes in the next dimension too
+constexpr int64_t kEnoughInRow = 16;         // the same of a row that is read from one computed place
+constexpr int64_t kFewColumns = 64;          // up to here many rows in one block beat one block a row
+constexpr int64_t kFewestSummed = 16;        // from here on, short rows that one loop folds one after the other
+constexpr int64_t kFewestFolded = 32;        // beat both: sums, and other folds
+constexpr int64_t kFoldedInBlock = 1 << 16;  // elements of such rows in a block
 
 bool varies_along_row(const Program& p, const View& v) {
   for (int d = p.outer(); d < p.domain.rank; ++d)
@@ -25,8 +28,30 @@ int64_t elements_of(const Program& p, const View& v) {
   return n;
 }
 
+// Whether there are many short rows, and all that happens to their elements is that they are folded where they lie, one
+// behind the other.
+bool only_folds(const Program& p) {
+  if (p.inner != 1 || p.piece_limit > 0 || p.part_rows > 0 || p.in_place) return false;
+  if (p.columns() > kSumBlock) return false;
+  if (std::none_of(p.domain.v, p.domain.v + p.outer(), [](int64_t size) { return size >= 16; })) return false;
+  const auto varies = [&](const Instr& i) {
+    const bool view = i.code == Code::load || i.code == Code::index || i.code == Code::store;
+    return view && varies_along_row(p, p.views[i.slot]);
+  };
+  const auto fits = [&](const Instr& i) {
+    if (i.code == Code::reduce) {
+      const Instr& x = p.code[i.a];
+      return p.columns() >= (i.fold == Fold::sum ? kFewestSummed : kFewestFolded) && x.code == Code::load &&
+             varies(x) && p.views[x.slot].strides[p.outer()] == 1;
+    }
+    const auto is_element = [&](int32_t o) { return o >= 0 && varies(p.code[o]); };
+    return !(i.code == Code::store && varies(i)) && !is_element(i.a) && !is_element(i.b) && !is_element(i.c);
+  };
+  return std::all_of(p.code.begin(), p.code.end(), fits);
+}
+
 // The outer dimension that blocks should run along, or -1 for the row itself.
-int lane_across(const Program& p) {
+int lane_across(const Program& p, bool folds_rows) {
   const int end = p.outer() - (p.piece_limit > 0 ? 1 : 0);  // pieces differ in length
   int best = -1, longest = -1;
   int64_t along = 0, best_count = 0;  // elements that lie in order
@@ -46,6 +71,7 @@ int lane_across(const Program& p) {
     if (longest < 0 || p.domain[d] >= p.domain[longest]) longest = d;
   }
   if (best >= 0 && best_count > along) return best;
+  if (folds_rows) return longest;
   if (longest >= 0 && p.columns() <= kFewColumns && p.domain[longest] >= 16 && p.domain[longest] >= p.columns())
     return longest;
   return -1;
@@ -102,7 +128,9 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
       if (tile) break;
     }
   } else {
-    across = p.part_rows ? -1 : lane_across(p);
+    e.folds_rows = only_folds(p);
+    across = p.part_rows ? -1 : lane_across(p, e.folds_rows);
+    if (e.folds_rows) e.block = std::clamp<int64_t>(kFoldedInBlock / std::max<int64_t>(1, p.columns()), 64, e.block);
   }
   for (int d = 0; d < rank; ++d) {
     if (d == across)

@@ -7,6 +7,7 @@
 
 #include "base/dtype.hpp"
 #include "kernel/gemm.hpp"
+#include "kernel/lstm.hpp"
 #include "kernel/program.hpp"
 
 namespace sg {
@@ -29,7 +30,12 @@ struct FoldState {
   int64_t integer;
   double extreme;
 };
+// Elements that are added before the total takes them: its error grows with how many there are in a lane, not with the
+// row.
+inline constexpr int64_t kSumBlock = 1024;
 using FoldFn = void (*)(FoldState* state, const void* a, int64_t n, bool scalar);
+// d[i] = the fold of the `length` elements from a + i * step bytes on, begun with `start`, for i < n.
+using RowsFn = void (*)(void* d, const void* a, int64_t step, int64_t length, const FoldState& start, int64_t n);
 
 // Strides in bytes: from element to element of a row in the source, from row to row in the destination.
 struct Transposed {
@@ -52,7 +58,10 @@ struct BlockTable {
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
+  RowsFn (*fold_rows)(Fold fold, DType type);
   void (*fence)();
+  void (*lstm_forward)(DType type, const LstmPart& part);
+  void (*lstm_backward)(DType type, const LstmPart& part);
   void (*gemm_f32)(const GemmTile&);  // its scratch holds gemm_scratch bytes
   void (*gemm_f64)(const GemmTile&);
   int gemm_rows, gemm_columns_f32;  // the register tile: blocks of a product should be multiples of it

@@ -149,6 +149,7 @@ struct F_unit_float {
   }
 };
 
+#include "device/cpu/exponential_isa.hpp"
 #include "device/cpu/random_isa.hpp"
 
 template <class T>
@@ -209,6 +210,7 @@ void gather(void* d, const void* a, const void* stride, const void*, int64_t n) 
   const char* from = static_cast<const char*>(a);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
   if (step == sizeof(T)) return copy<T>(d, a, n);
+#pragma GCC unroll 8
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = *reinterpret_cast<const T*>(from + i * step);
 }
 
@@ -217,6 +219,7 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
   char* to = static_cast<char*>(d);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
   if (step == sizeof(T)) return copy<T>(d, a, n);
+#pragma GCC unroll 8
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 
@@ -494,6 +497,7 @@ SG_BY_SIZE(scatter_at)
 #undef SG_BY_SIZE
 
 #include "device/cpu/folds_isa.hpp"
+#include "device/cpu/lstm_isa.hpp"
 
 }  // namespace
 }  // namespace sg::cpu::SG_ISA
@@ -523,7 +527,10 @@ const BlockTable SG_TABLE = {
     SG_ISA::scatter_at_loop,
     SG_ISA::iota,
     SG_ISA::fold_loop,
+    SG_ISA::fold_rows_loop,
     SG_ISA::fence,
+    SG_ISA::lstm_forward_of,
+    SG_ISA::lstm_backward_of,
     SG_ISA::multiply_tile<float>,
     SG_ISA::multiply_tile<double>,
     SG_ISA::kRows,

@@ -388,6 +388,7 @@ class CpuDevice final : public Device {
     for (size_t v = 0; v < r.bases.size(); ++v) r.bases[v] += r.custom_offsets[v];
     r.custom->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.custom->words.data(), parallel_for, multiply,
                    [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
+                   blocks().lstm_forward, blocks().lstm_backward,
                    [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }, look_for_interrupt});
   }
 

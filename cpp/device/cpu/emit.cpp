@@ -286,10 +286,11 @@ void CallEmitter::fold(int32_t i, Phase& out) {
   f.along = table_.fold(in.fold, t);
   f.lanewise = table_.alu(codes[static_cast<int>(in.fold)], t, t, value.scalar ? kScalarB : 0);
   f.fill = table_.fill(size_of(t));
-  f.identity = e_.across ? cell_of(t, identity_of(in.fold, t)) : identity_of(in.fold, t);
+  f.identity = e_.across && !e_.folds_rows ? cell_of(t, identity_of(in.fold, t)) : identity_of(in.fold, t);
+  if (e_.folds_rows) f.rows = table_.fold_rows(in.fold, t);
   if (e_.across) {
     f.result = new_register(size_of(t));
-    if (in.fold == Fold::sum && is_float(t)) f.partial = new_register(size_of(t));
+    if (in.fold == Fold::sum && is_float(t) && !e_.folds_rows) f.partial = new_register(size_of(t));
   } else {
     f.result = new_cell({});
   }

@@ -46,6 +46,7 @@ struct FoldOp {
   int32_t value = 0;  // slot
   bool scalar = false;
   FoldFn along = nullptr;  // across == false: a block to one number
+  RowsFn rows = nullptr;   // folds_rows: rows to one number each
   Fn lanewise = nullptr;   // across == true: total[i] = fold(total[i], value[i])
   Fn fill = nullptr;
   int32_t result = 0;    // slot: a cell, or a register of lanes
@@ -94,6 +95,7 @@ struct NumberUse {
 struct Executable {
   Dims unit_dims, lane_dims, column_dims;
   bool pointwise = false, across = false;
+  bool folds_rows = false;  // across, and rows are folded where they lie, one after the other
   int64_t units = 1, lanes = 1, columns = 1;
   int piece_dim = -1;  // unit dimension that counts pieces
   int64_t piece_limit = 0, piece_size = 0, piece_rest = 1;

@@ -1,9 +1,7 @@
 // Folds along a block: many partial results side by side, then a tree. Included by blocks_isa.cpp inside the namespace
 // of an instruction set, after the formulas.
 
-inline constexpr int kLanes = 64;         // partial results side by side
-inline constexpr int64_t kSummed = 1024;  // elements that are added before the total takes them: its error grows with
-                                          // how many there are in a lane, not with the row
+inline constexpr int kLanes = 64;  // partial results side by side
 
 // Folds the upper half onto the lower until one value is left. Sizes are constants, so lanes stay in registers.
 template <int Half, class F, class T>
@@ -46,8 +44,8 @@ void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
-    for (int64_t at = 0; at < n; at += kSummed) {
-      const int64_t count = std::min(kSummed, n - at);
+    for (int64_t at = 0; at < n; at += kSumBlock) {
+      const int64_t count = std::min(kSumBlock, n - at);
       const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count) : sum_lanes(x + at, count);
       if (s->sum == 0) {  // nothing is lost
         s->sum += part;
@@ -150,22 +148,50 @@ void fold_product(FoldState* s, const void* a, int64_t n, bool scalar) {
   }
 }
 
-template <class T>
-FoldFn fold_of(Fold fold) {
-  switch (fold) {
-    case Fold::sum:
-      return fold_sum<T>;
-    case Fold::maximum:
-      return fold_extreme<T, F_maximum>;
-    case Fold::minimum:
-      return fold_extreme<T, F_minimum>;
-    case Fold::product:
-      return fold_product<T>;
+// Row by row, each as if it were alone; of up to kSumBlock elements.
+template <class T, FoldFn fold>
+void fold_each(void* d, const void* a, int64_t step, int64_t length, const FoldState& start, int64_t n) {
+  const char* row = static_cast<const char*>(a);
+  for (int64_t i = 0; i < n; ++i, row += step) {
+    T& to = static_cast<T*>(d)[i];
+    if constexpr (std::is_floating_point_v<T> && fold == FoldFn(fold_sum<T>)) {
+      to = sum_lanes(reinterpret_cast<const T*>(row), length);
+      continue;
+    }
+    FoldState s = start;
+    fold(&s, row, length, false);
+    if constexpr (std::is_floating_point_v<T>)
+      to = static_cast<T>(s.extreme);
+    else if constexpr (std::is_same_v<T, Bool>)
+      to = s.integer != 0;
+    else
+      to = static_cast<T>(s.integer);
   }
-  return nullptr;
 }
 
-FoldFn fold_loop(Fold fold, DType type) {
+struct FoldLoops {
+  FoldFn along;
+  RowsFn rows;
+};
+template <class T, FoldFn fold>
+constexpr FoldLoops loops_of = {fold, fold_each<T, fold>};
+
+template <class T>
+FoldLoops fold_of(Fold fold) {
+  switch (fold) {
+    case Fold::sum:
+      return loops_of<T, fold_sum<T>>;
+    case Fold::maximum:
+      return loops_of<T, fold_extreme<T, F_maximum>>;
+    case Fold::minimum:
+      return loops_of<T, fold_extreme<T, F_minimum>>;
+    case Fold::product:
+      return loops_of<T, fold_product<T>>;
+  }
+  return {};
+}
+
+FoldLoops folds_of(Fold fold, DType type) {
   switch (type) {
     case DType::boolean:
       return fold_of<uint8_t>(fold);
@@ -178,6 +204,9 @@ FoldFn fold_loop(Fold fold, DType type) {
     case DType::float64:
       return fold_of<double>(fold);
     default:
-      return nullptr;  // narrow types are folded as wide ones
+      return {};  // narrow types are folded as wide ones
   }
 }
+
+FoldFn fold_loop(Fold fold, DType type) { return folds_of(fold, type).along; }
+RowsFn fold_rows_loop(Fold fold, DType type) { return folds_of(fold, type).rows; }

@@ -10,10 +10,11 @@
 inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
 inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
 
-// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here. A panel of a
+// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel + bias, if there is one. c has unit column stride here. A panel of a
 // is packed, or where it is: rows that are a_m apart, each in order along k.
 template <class T, int Rows, bool kPacked>
-static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c, int64_t c_m, bool from) {
+static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c, int64_t c_m, bool from,
+                          const T* bias) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
@@ -29,36 +30,39 @@ static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_
     a += kPacked ? kRows : 1;
     b += b_k;
   }
-  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)  // written out, or the sums would live in memory
+#pragma GCC unroll 2
     for (int v = 0; v < 2; ++v) {
       Loose& to = *(Loose*)(c + r * c_m + v * kLanes);
-      to = from ? to + sum[r][v] : sum[r][v];
+      const V total = from ? to + sum[r][v] : sum[r][v];
+      to = bias ? total + *(const Loose*)(bias + v * kLanes) : total;
     }
 }
 
 template <class T, bool kPacked>
 static void any_register_tile(int64_t rows, int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c,
-                              int64_t c_m, bool from) {
+                              int64_t c_m, bool from, const T* bias) {
   switch (rows) {
     case 1:
-      return register_tile<T, 1, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 1, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
     case 2:
-      return register_tile<T, 2, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 2, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
     case 3:
-      return register_tile<T, 3, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 3, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
     case 4:
-      return register_tile<T, 4, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 4, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
 #if defined(__AVX__)
     case 5:
-      return register_tile<T, 5, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 5, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
     case 6:
-      return register_tile<T, 6, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 6, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
 #endif
 #if defined(__AVX512F__)
     case 7:
-      return register_tile<T, 7, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 7, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
     case 8:
-      return register_tile<T, 8, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
+      return register_tile<T, 8, kPacked>(k, a, a_m, b, b_k, c, c_m, from, bias);
 #endif
   }
 }
@@ -126,9 +130,12 @@ static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return p * a_k; };
   const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return a_k == 1 ? k - p : 1; };
   const int64_t whole = a_m == 1 ? m / kRows * kRows : 0;  // rows that lie side by side
-  for (int64_t i = 0; i < whole; i += kRows, to += kRows * k)
-    for (int64_t p = 0; p < k; ++p) __builtin_memcpy(to + p * kRows, a + i + p * a_k, kRows * sizeof(T));
-  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to);
+  constexpr int64_t kTogether = 8;                         // along k: a cache line of a holds parts of two panels
+  for (int64_t first = 0; whole && first < k; first += kTogether)
+    for (int64_t i = 0; i < whole; i += kRows)
+      for (int64_t p = first; p < k && p < first + kTogether; ++p)
+        __builtin_memcpy(to + i * k + p * kRows, a + i + p * a_k, kRows * sizeof(T));
+  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to + whole * k);
 }
 
 // kLanes columns of b, each contiguous along k, to rows of a panel; k a multiple of kLanes.
@@ -272,7 +279,7 @@ SG_ALWAYS void ask_for_panel(const T* b, int64_t b_k, int64_t b_n, int64_t k, in
 
 template <class T>
 static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* places, T* c, int64_t m, int64_t k,
-                      bool from) {
+                      bool from, const T* bias) {
   constexpr int64_t kColumns = 2 * Vector<T>::kLanes;
   T* packed_b = static_cast<T*>(t.scratch);
   T* edge = packed_b + kColumns * kSlab;
@@ -283,12 +290,12 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
     pack_a_at(a, t.a_m, *places, m, k, packed_a);
   else if (packs)
     pack_a(a, t.a_m, t.a_k, m, k, packed_a);
-  const auto tile = [&](int64_t i, const T* panel, int64_t panel_k, T* to, int64_t to_m) {
+  const auto tile = [&](int64_t i, const T* panel, int64_t panel_k, T* to, int64_t to_m, const T* row) {
     const int64_t rows = m - i < kRows ? m - i : kRows;
     if (packs)
-      any_register_tile<T, true>(rows, k, packed_a + i * k, 0, panel, panel_k, to, to_m, from);
+      any_register_tile<T, true>(rows, k, packed_a + i * k, 0, panel, panel_k, to, to_m, from, row);
     else
-      any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from);
+      any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from, row);
   };
   for (int64_t j = 0; j < t.n; j += kColumns) {
     const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
@@ -304,6 +311,8 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
       panel = packed_b;
       panel_k = kColumns;
     }
+    T last_bias[kColumns] = {};
+    for (int64_t s = 0; bias && s < columns; ++s) last_bias[s] = bias[j + s];
     const bool another = !places && j + 2 * kColumns <= t.n;
     const int64_t share = (k * kRows + m - 1) / m;
     for (int64_t i = 0, asked = 0; i < m; i += kRows) {
@@ -319,13 +328,13 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
           __builtin_prefetch(to + r * t.c_m, 1);
           __builtin_prefetch(to + r * t.c_m + kColumns - 1, 1);
         }
-        tile(i, panel, panel_k, to, t.c_m);
+        tile(i, panel, panel_k, to, t.c_m, bias ? bias + j : nullptr);
         continue;
       }
       if (from)
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t s = 0; s < columns; ++s) edge[r * kColumns + s] = to[r * t.c_m + s * t.c_n];
-      tile(i, panel, panel_k, edge, kColumns);
+      tile(i, panel, panel_k, edge, kColumns, bias ? last_bias : nullptr);
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t s = 0; s < columns; ++s) to[r * t.c_m + s * t.c_n] = edge[r * kColumns + s];
     }
@@ -356,9 +365,10 @@ static void gemm(const GemmTile& t) {
       if (t.inner) {
         Places places;
         find_places(*t.inner, p, k, places);
-        gemm_slab<T>(t, a, b, &places, c, m, k, from);
+        gemm_slab<T>(t, a, b, &places, c, m, k, from, nullptr);
       } else {
-        gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, nullptr, c, m, k, from);
+        const T* bias = p + k == t.k ? static_cast<const T*>(t.bias) : nullptr;
+        gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, nullptr, c, m, k, from, bias);
       }
     }
   }

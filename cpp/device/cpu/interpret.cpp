@@ -212,7 +212,7 @@ class Runner {
       execute(phase.row, 1);
       for (size_t f = 0; f < phase.folds.size(); ++f) {
         const FoldOp& fold = phase.folds[f];
-        states_[f] = {0, 0, is_float(fold.dtype) ? 0 : fold.identity.i, is_float(fold.dtype) ? fold.identity.f : 0};
+        states_[f] = first_state(fold);
       }
       if (!phase.element.empty() || !phase.folds.empty()) {
         for (lane_ = begin; lane_ < end; lane_ += e_.block) {
@@ -228,6 +228,10 @@ class Runner {
       }
       for (size_t f = 0; f < phase.folds.size(); ++f) finish(phase.folds[f], states_[f]);
     }
+  }
+
+  static FoldState first_state(const FoldOp& fold) {
+    return {0, 0, is_float(fold.dtype) ? 0 : fold.identity.i, is_float(fold.dtype) ? fold.identity.f : 0};
   }
 
   // Sums of floats are kept in double, with what each addition lost (folds_isa.hpp), and rounded once.
@@ -249,6 +253,11 @@ class Runner {
     for (const Phase& phase : e_.phases) {
       start(lane);
       execute(phase.row, n);
+      if (e_.folds_rows) {
+        for (const FoldOp& f : phase.folds)
+          f.rows(slots_[f.result], slots_[f.value], e_.views[f.value].lane_step, limit_, first_state(f), n);
+        continue;
+      }
       if (phase.element.empty() && phase.folds.empty()) continue;
       for (const FoldOp& f : phase.folds) {
         f.fill(slots_[f.result], &f.identity, nullptr, nullptr, n);

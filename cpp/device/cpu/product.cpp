@@ -25,9 +25,10 @@ void choose_tiles(ProductPlan& plan) {
   const int64_t unit_m = narrow ? kBfloat16Side : blocks().gemm_rows;
   const int64_t unit_n = narrow ? kBfloat16Side : blocks().gemm_columns_f32;
   // An epilogue reads its tile again, so a tile takes at most half of a second-level cache.
-  const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
+  const bool direct = plan.store == ProductPlan::Store::direct;
+  const int64_t most_m = s.b_m && !direct ? kTileM / 16 : kTileM, most_n = s.b_m || direct ? kTileN : kTileN / 2;
   plan.tiles_m = std::max<int64_t>(1, divide_up(s.m, most_m));
-  plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, kTileN));
+  plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, most_n));
   const auto size_m = [&] { return round_up(divide_up(s.m, plan.tiles_m), unit_m); };
   const auto size_n = [&] { return round_up(divide_up(s.n, plan.tiles_n), unit_n); };
   if (s.batch * s.m * s.n * s.k > kSmallProduct) {
@@ -109,13 +110,33 @@ bool only_stores(const Program& p, DType sums) {
          p.views[p.code[1].slot].dtype == sums;
 }
 
+// The view of a row that the epilogue adds before it stores the elements in order, and does nothing else; otherwise -1.
+int32_t bias_of(const Product& s, const std::vector<int32_t>& memory_of) {
+  const Program& p = s.epilogue;
+  constexpr int64_t kColumns = 8;  // fewer are multiplied as rows
+  if (is_narrow(s.dtype) || !is_float(s.dtype) || s.a_walks() || s.b_walks() || s.b_m || s.k == 0 || s.n < kColumns)
+    return -1;
+  if (p.inner != 0 || p.domain.rank != 3 || p.code.size() != 4) return -1;
+  const Instr *loads = p.code.data(), &add = p.code[2], &store = p.code[3];
+  for (int i = 0; i < 2; ++i)
+    if (loads[i].code != Code::load || loads[i].dtype != s.dtype) return -1;
+  const bool sums_first = loads[0].slot == 0;
+  if (add.code != Code::add || add.a == add.b || sums_first == (loads[1].slot == 0)) return -1;
+  if (store.code != Code::store || store.a != 2) return -1;
+  const int32_t row = loads[sums_first].slot;
+  const View &from = p.views[row], &to = p.views[store.slot];
+  const bool apart = memory_of[from.binding] != memory_of[to.binding];
+  const bool in_order = from.strides[2] == 1 && to.strides[2] == 1;
+  return in_order && apart && (from.strides[1] == 0 || s.m == 1) && to.dtype == s.dtype ? row : -1;
+}
+
 }  // namespace
 
 void multiply(DType dtype, GemmTile t) {
   if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
   if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
   t.scratch = scratch(1, gemm_scratch());
-  if (t.n < 8 && t.m > t.n && !t.inner && !t.b_m) t = transposed(t);
+  if (t.n < 8 && t.m > t.n && !t.inner && !t.b_m && !t.bias) t = transposed(t);
   if (dtype == DType::bfloat16) return gemm_bfloat16()(t);
   (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
@@ -127,8 +148,11 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   choose_walks(plan);
   const Program& epilogue = product.epilogue;
   const bool in_order = epilogue.views.size() > 1 && epilogue.views[1].strides[2] == 1;
-  if (only_stores(epilogue, wide_of(product.dtype)) && (in_order || !product.window.pitch)) {
-    plan.out_view = epilogue.code[1].slot;
+  plan.bias_view = bias_of(product, memory_of);
+  const bool stores = only_stores(epilogue, wide_of(product.dtype)) && (in_order || !product.window.pitch);
+  if (stores || plan.bias_view >= 0) {
+    plan.out_view = epilogue.code.back().slot;
+    if (plan.bias_view >= 0) plan.bias = epilogue.views[plan.bias_view];
     plan.out_strides = epilogue.views[plan.out_view].strides;
     plan.out_offset = epilogue.views[plan.out_view].offset;
     choose_tiles(plan);
@@ -197,6 +221,8 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
       const Dims& out = plan.out_strides;
       t.c = bases[plan.out_view] + (plan.out_offset + batch * out[0] + m0 * out[1] + n0 * out[2]) * sums;
       t.c_m = out[1], t.c_n = out[2];
+      if (plan.bias_view >= 0)
+        t.bias = bases[plan.bias_view] + (plan.bias.offset + batch * plan.bias.strides[0] + n0) * sums;
       return multiply(s.dtype, t);
     }
     if (whole) {

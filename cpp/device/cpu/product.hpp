@@ -18,7 +18,7 @@ struct ProductPlan {
   GemmDigits columns;  // and of n, in b
   bool k_in_rows = false;
   enum class Store : uint8_t {
-    direct,  // the epilogue only stores: products go to their place
+    direct,  // the epilogue only stores, or adds a row before: products go to their place
     tile,    // epilogue over each tile
     whole,   // epilogue over the finished product: rows with reductions
   } store = Store::direct;
@@ -26,6 +26,8 @@ struct ProductPlan {
   int32_t out_view = -1;                 // direct: the view that is stored to
   Dims out_strides;                      // direct: elements, [batch, m, n]
   int64_t out_offset = 0;
+  int32_t bias_view = -1;  // direct: the row that is added, if there is one
+  View bias;
   int64_t tile_m = 0, tile_n = 0, tiles_m = 0, tiles_n = 0;
 };
 

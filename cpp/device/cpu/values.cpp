@@ -33,6 +33,7 @@ Value classify(const Program& p, const Executable& e, const Instr& in, const std
     v.level = varies_along_row(p, p.views[in.slot]) ? Level::element : Level::row;
     v.scalar = !view.walk && view.lane_step == 0;
     v.in_place = in.code == Code::load && !view.walk && (v.scalar || view.lane_step == view.size);
+    if (e.folds_rows && v.level == Level::element) v.in_place = true;
     if (v.in_place) v.slot = in.slot;
   } else if (in.code == Code::load_at) {
     v.level = std::max(v.level, Level::row);  // views begin somewhere once a row is entered
@@ -113,7 +114,8 @@ Values analyse(const Program& p, const CompileOptions& options, Executable& e) {
     Value& v = values.of[i];
     // A phase before the last may still load memory that is overwritten.
     if (p.in_place && is_store(p.code[i])) v.phase = values.phases - 1;
-    if (v.in_place && overwritten(p, e, options, static_cast<int32_t>(i))) v.in_place = false, v.slot = -1;
+    if (v.in_place && !e.folds_rows && overwritten(p, e, options, static_cast<int32_t>(i)))
+      v.in_place = false, v.slot = -1;
   }
   for (int phase = 0; phase < values.phases; ++phase) values.closures.push_back(closure(p, values.of, phase));
   if (values.phases > 1) choose_kept(p, e, values);

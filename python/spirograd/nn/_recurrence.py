@@ -2,7 +2,7 @@
 
 The products of the inputs with their weight were computed before, for all steps at once. What a step leaves for its
 gradient is written into memory of all steps; before the way back, everything in the gradient that does not wait for the
-step behind it is computed for all steps, as `factors`.
+step behind it is computed for all steps, as `factors`. On a CPU, the core has one kernel for all steps of an LSTM.
 """
 
 from __future__ import annotations
@@ -10,7 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._core import Tensor, _stored, arange, cat, empty, is_grad_enabled, stack, where, zeros_like
+from .._core import (
+    Tensor,
+    _lstm,
+    _lstm_gradient,
+    _stored,
+    arange,
+    cat,
+    empty,
+    float32,
+    float64,
+    is_grad_enabled,
+    stack,
+    where,
+    zeros_like,
+)
 from ..autograd import Function, grad
 from ..base.casts import narrow
 from ..base.grad_mode import enable_grad
@@ -138,10 +152,21 @@ def _walk(order: range, x: Tensor) -> Iterator[int]:
         yield t
 
 
+def _is_one_kernel(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
+    """Whether the core has a kernel for all steps."""
+    on_cpu = x.device.kind == "cpu" and x.dtype in (float32, float64)
+    return isinstance(kind, Lstm) and on_cpu and bias is None and x.numel() > 0
+
+
 def _forward(
     kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
-) -> tuple[list[Tensor], tuple[list[States], States]]:
+) -> tuple[list[Tensor], tuple[tuple[States, States], States]]:
     """h of all steps and the other states after the last; for gradients the states before and after each, and kept."""
+    if _is_one_kernel(kind, x, bias):
+        h, c, of_gates = _lstm(x, weight, states[0], states[1], reverse, keep)
+        sides = [(m[1:], m[:-1]) if reverse else (m[:-1], m[1:]) for m in (h, c)]
+        before, after = (tuple(s) for s in zip(*sides, strict=True))
+        return [after[0], c[0 if reverse else -1]], ((before, after), (of_gates,))
     steps = x.shape[0]
     order = range(steps - 1, -1, -1) if reverse else range(steps)
     shape = (steps, *states[0].shape)
@@ -150,7 +175,7 @@ def _forward(
     for memory, state in zip(whole, states, strict=False):
         memory[steps if reverse else 0] = state
     first, second = [m[:-1] for m in whole], [m[1:] for m in whole]
-    before, after = (second, first) if reverse else (first, second)
+    before, after = (tuple(m) for m in ((second, first) if reverse else (first, second)))
     kept = tuple(empty(shape, dtype=x.dtype, device=x.device) for _ in range(kind.kept if keep else 0))
     rows = [m.unbind(0) for m in (*after, *kept)]
     inputs, turned = x.unbind(0), weight.T.contiguous()  # each step's product reads it in order
@@ -159,7 +184,7 @@ def _forward(
         states, gates = kind.step(inputs[t], p if bias is None else p + bias, states)
         for memory_rows, value in zip(rows, (*states[:track], *gates), strict=False):
             memory_rows[t].copy_(value)
-    return [after[0], *states[1:]], ([tuple(before), tuple(after)], kept)
+    return [after[0], *states[1:]], ((before, after), kept)
 
 
 class Recurrence(Function):
@@ -183,6 +208,12 @@ class Recurrence(Function):
         kind, reverse = ctx.kind, ctx.reverse
         if is_grad_enabled():
             return _step_by_step(kind, reverse, (x, weight, bias, *states), (dy, *carried))
+        if _is_one_kernel(kind, x, bias):
+            dy = zeros_like(after[0]) if dy is None else dy
+            dc = zeros_like(after[1][0]) if carried[0] is None else carried[0]
+            sums, dc = _lstm_gradient(dy, dc, weight, before[1], after[1], kept[0], reverse)
+            of_weight = sums.flatten(0, 1).T @ before[0].flatten(0, 1)
+            return None, None, sums, of_weight, None, sums[-1 if reverse else 0] @ weight, dc
         steps, batch, hidden = after[0].shape
         factors = [f.unbind(0) for f in kind.factors(before, after, kept)]
         memory = empty((steps, batch, kind.rows, hidden), dtype=x.dtype, device=x.device)

@@ -1,0 +1,229 @@
+// All steps of an LSTM's layer as one kernel, on the CPU (docs/decisions/051-an-lstm-is-one-kernel.md). A thread computes
+// some features of the state for some rows: their products, then their gates, while both are in its first cache.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "base/round.hpp"
+#include "graph/node.hpp"
+#include "kernel/custom.hpp"
+#include "ops/list.hpp"
+#include "ops/ops.hpp"
+
+namespace sg {
+namespace {
+
+constexpr int64_t kRows = 64;            // that a thread computes together
+constexpr int64_t kLeastWork = 1 << 18;  // multiply-adds that are worth a thread
+
+struct LstmParameters {
+  int64_t reverse, keep;
+};
+
+enum Word { kSteps, kBatch, kHidden, kReverse, kKeep, kStep, kRow };  // the last two: strides of the first tensor
+
+template <class T>
+struct Lstm {
+  static constexpr DType kType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
+  const CpuArgs& args;
+  const int64_t steps = args.words[kSteps], batch = args.words[kBatch], hidden = args.words[kHidden];
+  const bool reverse = args.words[kReverse], keep = args.words[kKeep];
+  const int64_t state = batch * hidden, panels = divide_up(hidden, kLstmColumns);
+
+  // The n-th step in the order of the forward pass, and where the states before and after it are.
+  int64_t step(int64_t n) const { return reverse ? steps - 1 - n : n; }
+  int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
+  int64_t after(int64_t t) const { return reverse ? t : t + 1; }
+
+  // Panels of kLstmColumns columns of a matrix, those of one k side by side; a panel at each of `to`.
+  static void pack(const T* from, int64_t k_step, int64_t column_step, int64_t k, int64_t columns, T* to) {
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < columns; ++j) to[p * kLstmColumns + j] = from[p * k_step + j * column_step];
+  }
+
+  struct Part {
+    int64_t panel, row, rows, columns;
+    int64_t at(int64_t width) const { return row * width + panel * kLstmColumns; }
+  };
+  template <class F>
+  void each_part(F f) const {
+    const int64_t rows = std::min(kRows, batch), work = rows * 4 * kLstmColumns * hidden;
+    args.parallel(
+        panels * divide_up(batch, kRows), std::max<int64_t>(1, kLeastWork / std::max<int64_t>(1, work)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t panel = i % panels, row = i / panels * kRows;
+            f(Part{panel, row, std::min(kRows, batch - row), std::min(kLstmColumns, hidden - panel * kLstmColumns)});
+          }
+        });
+  }
+  T* products() const { return static_cast<T*>(args.scratch(kRows * 4 * kLstmColumns * sizeof(T))); }
+
+  // c[rows, columns] = a[rows, k] @ a panel
+  void multiply(const Part& part, const T* a, int64_t k, const T* panel, T* c, int64_t c_row) const {
+    args.multiply(kType, {a, panel, c, part.rows, part.columns, k, k, 1, kLstmColumns, 1, c_row, 1});
+  }
+
+  // x, weight, h and c at the beginning, room for the packed weight; h and c of all steps, gates.
+  void forward() const {
+    const T *x = args.as<const T>(0), *weight = args.as<const T>(1);
+    T *packed = args.as<T>(4), *h = args.as<T>(5), *c = args.as<T>(6), *gates = keep ? args.as<T>(7) : nullptr;
+    args.parallel(4 * panels, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / 4 * kLstmColumns, columns = std::min(kLstmColumns, hidden - first);
+        pack(weight + (i % 4 * hidden + first) * hidden, 1, hidden, hidden, columns,
+             packed + i * hidden * kLstmColumns);
+      }
+    });
+    const auto c_at = [&](int64_t slot) { return c + (keep ? slot * state : 0); };
+    std::copy_n(args.as<const T>(2), state, h + before(step(0)) * state);
+    std::copy_n(args.as<const T>(3), state, c_at(before(step(0))));
+    for (int64_t n = 0; n < steps; ++n) {
+      args.look();
+      const int64_t t = step(n);
+      each_part([&](const Part& part) {
+        T* y = products();
+        for (int64_t g = 0; g < 4; ++g)
+          multiply(part, h + before(t) * state + part.row * hidden, hidden,
+                   packed + (part.panel * 4 + g) * hidden * kLstmColumns, y + g * kLstmColumns, 4 * kLstmColumns);
+        LstmPart p{};
+        p.rows = part.rows, p.columns = part.columns, p.hidden = hidden;
+        p.products = y;
+        p.x = x + t * args.words[kStep] + part.row * args.words[kRow] + part.panel * kLstmColumns;
+        p.x_row = args.words[kRow];
+        p.gates = gates ? gates + t * 4 * state + part.at(4 * hidden) : nullptr;
+        p.before = c_at(before(t)) + part.at(hidden);
+        p.c = c_at(after(t)) + part.at(hidden);
+        p.h = h + after(t) * state + part.at(hidden);
+        args.lstm_forward(kType, p);
+      });
+    }
+  }
+
+  // The gradients of h and of the last c, weight, c before and after each step, gates, room for the packed weight;
+  // gradients of the sums of all steps, and of the first c.
+  void backward() const {
+    const T *dh = args.as<const T>(0), *weight = args.as<const T>(2), *c_before = args.as<const T>(3);
+    T *c = args.as<T>(4), *gates = args.as<T>(5), *packed = args.as<T>(6), *sums = args.as<T>(7), *dc = args.as<T>(8);
+    args.parallel(panels, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pack(weight + i * kLstmColumns, hidden, 1, 4 * hidden, std::min(kLstmColumns, hidden - i * kLstmColumns),
+             packed + i * 4 * hidden * kLstmColumns);
+    });
+    std::copy_n(args.as<const T>(1), state, dc);
+    for (int64_t n = steps - 1; n >= 0; --n) {
+      args.look();
+      const int64_t t = step(n);
+      each_part([&](const Part& part) {
+        T* y = n + 1 < steps ? products() : nullptr;
+        if (y)
+          multiply(part, sums + (step(n + 1) * batch + part.row) * 4 * hidden, 4 * hidden,
+                   packed + part.panel * 4 * hidden * kLstmColumns, y, kLstmColumns);
+        LstmPart p{};
+        p.rows = part.rows, p.columns = part.columns, p.hidden = hidden;
+        p.products = y;
+        p.x = dh + t * args.words[kStep] + part.row * args.words[kRow] + part.panel * kLstmColumns;
+        p.x_row = args.words[kRow];
+        p.gates = gates + t * 4 * state + part.at(4 * hidden);
+        p.before = c_before + t * state + part.at(hidden);
+        p.c = c + t * state + part.at(hidden);
+        p.dc = dc + part.at(hidden);
+        p.sums = sums + t * 4 * state + part.at(4 * hidden);
+        args.lstm_backward(kType, p);
+      });
+    }
+  }
+};
+
+struct Sizes {
+  int64_t steps, batch, hidden;
+  int64_t state() const { return batch * hidden; }
+  int64_t packed() const { return 4 * hidden * round_up(hidden, kLstmColumns); }
+};
+
+CustomKernel& launch(const Node& node, const Sizes& s, Expansion& e, void (*of_floats)(const CpuArgs&),
+                     void (*of_doubles)(const CpuArgs&)) {
+  const auto a = node.parameters.as<LstmParameters>();
+  const auto size = static_cast<int64_t>(size_of(node.dtype));
+  CustomKernel& custom = e.launch(node.op->name);
+  for (int32_t i = 0; i < node.inputs; ++i) custom.tensors.push_back({i, node.dtype});
+  custom.tensors.push_back({e.temporary(s.packed() * size), node.dtype, true});
+  custom.words = {s.steps, s.batch, s.hidden, a.reverse, a.keep, node.in[0].strides[0], node.in[0].strides[1]};
+  custom.cpu = node.dtype == DType::float32 ? of_floats : of_doubles;
+  custom.scratch = kRows * 4 * kLstmColumns * size;
+  custom.cost = 8.0 * static_cast<double>(s.steps * s.state() * s.hidden);
+  return custom;
+}
+
+void expand_forward(const Node& node, bool, Expansion& e) {
+  const Sizes s{node.domain[0], node.domain[1], node.domain[2] / 4};
+  const auto a = node.parameters.as<LstmParameters>();
+  CustomKernel& custom = launch(
+      node, s, e, [](const CpuArgs& args) { Lstm<float>{args}.forward(); },
+      [](const CpuArgs& args) { Lstm<double>{args}.forward(); });
+  const int64_t h = (s.steps + 1) * s.state(), c = a.keep ? h : s.state();
+  custom.tensors.push_back({e.result(), node.dtype, true});
+  custom.tensors.push_back({e.result(), node.dtype, true, h});
+  if (a.keep) custom.tensors.push_back({e.result(), node.dtype, true, h + c});
+}
+
+void expand_backward(const Node& node, bool, Expansion& e) {
+  const Sizes s{node.domain[0], node.domain[1], node.domain[2]};
+  CustomKernel& custom = launch(
+      node, s, e, [](const CpuArgs& args) { Lstm<float>{args}.backward(); },
+      [](const CpuArgs& args) { Lstm<double>{args}.backward(); });
+  custom.tensors.push_back({e.result(), node.dtype, true});
+  custom.tensors.push_back({e.result(), node.dtype, true, 4 * s.steps * s.state()});
+}
+
+Tensor in_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : contiguous(x); }
+
+void check(const char* op, const Tensor& x) {
+  if (x.device().is_gpu() || x.dtype() != wide_of(x.dtype()) || !is_float(x.dtype()))
+    fail<TypeError>(op, std::string("there is no kernel for ") + name_of(x.dtype()) + " on " + x.device().str(),
+                    "use float32 or float64 on a CPU");
+}
+
+}  // namespace
+
+namespace ops {
+const OpInfo Lstm{.name = "lstm",
+                  .doc = "All steps of a layer of LSTM, on the CPU.",
+                  .kind = Kind::kernel,
+                  .arity = 4,
+                  .expand = expand_forward};
+const OpInfo LstmGradient{.name = "lstm_gradient",
+                          .doc = "The gradients of the sums of all steps of an LSTM, on the CPU.",
+                          .kind = Kind::kernel,
+                          .arity = 6,
+                          .expand = expand_backward};
+}  // namespace ops
+
+std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,
+                         bool keep) {
+  check("lstm", x);
+  const Sizes s{x.shape()[0], x.shape()[1], x.shape()[2] / 4};
+  const Dims states = {s.steps + 1, s.batch, s.hidden}, gates = {keep ? s.steps : 0, s.batch, 4 * s.hidden};
+  const Dims kept = {keep ? s.steps + 1 : 1, s.batch, s.hidden};
+  const Tensor all =
+      custom_kernel(ops::Lstm, {in_rows(x), contiguous(weight), contiguous(h), contiguous(c)},
+                    {states.numel() + kept.numel() + gates.numel()}, x.dtype(), LstmParameters{reverse, keep});
+  const auto part = [&](const Dims& shape, int64_t at) {
+    return part_of(all, x.dtype(), shape, contiguous_strides(shape), at);
+  };
+  return {part(states, 0), part(kept, states.numel()), part(gates, states.numel() + kept.numel())};
+}
+
+std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
+                                  const Tensor& after, const Tensor& gates, bool reverse) {
+  check("lstm_gradient", dh);
+  const Tensor all = custom_kernel(
+      ops::LstmGradient,
+      {in_rows(dh), contiguous(dc), contiguous(weight), contiguous(before), contiguous(after), contiguous(gates)},
+      {gates.numel() + dc.numel()}, dh.dtype(), LstmParameters{reverse, 1});
+  return {part_of(all, dh.dtype(), gates.shape(), contiguous_strides(gates.shape()), 0),
+          part_of(all, dh.dtype(), dc.shape(), contiguous_strides(dc.shape()), gates.numel())};
+}
+
+}  // namespace sg
