@@ -1,4 +1,4 @@
-// All steps of an LSTM's layer as one kernel, on the CPU (docs/decisions/051-an-lstm-is-one-kernel.md). A thread computes
+// All steps of an LSTM's layer as one kernel, on the CPU (docs/decisions/052-an-lstm-is-one-kernel.md). A thread computes
 // some features of the state for some rows: their products, then their gates, while both are in its first cache.
 #include <algorithm>
 #include <cstring>
