@@ -16,6 +16,7 @@ import random
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -109,13 +110,15 @@ def main() -> int:
     options = parser.parse_args()
     failed = 0
     chosen = {n: f for n, f in functions().items() if n == options.only or (not options.only and n != "canary")}
-    for name, function in chosen.items():
-        code, last = judged(name, function, options.seed, options.count)
-        if code == -signal.SIGKILL:
-            print(f"{name}{last}: no answer in {SECONDS:.0f} s")
-        elif code:
-            failed += 1
-            print(f"{name}{last}: the process ended with {code}; seed {options.seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # some functions write files
+        for name, function in chosen.items():
+            code, last = judged(name, function, options.seed, options.count)
+            if code == -signal.SIGKILL:
+                print(f"{name}{last}: no answer in {SECONDS:.0f} s")
+            elif code:
+                failed += 1
+                print(f"{name}{last}: the process ended with {code}; seed {options.seed}")
     print(f"{options.count} calls of each of {len(chosen)} functions: {failed} ended their process")
     return 1 if failed or not chosen else 0
 
