@@ -22,6 +22,7 @@ set(sg_isas baseline)
 set(sg_isa_flags_baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   list(APPEND sg_isas avx2 avx512)
+  set(sg_isa_flags_baseline -O2)  # for processors from before 2013: less code
   set(sg_isa_flags_avx2 -mavx2 -mfma -mf16c)
   set(sg_isa_flags_avx512 ${sg_isa_flags_avx2} -mavx512f -mavx512dq -mavx512bw -mavx512vl)
 endif()

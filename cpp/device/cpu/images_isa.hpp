@@ -326,11 +326,17 @@ static void multiply_sums(const GemmTile& t, const GemmDigits& inner) {
     find_places(outer, p, runs.count, runs.at);
     const bool from = t.add || p > 0;
     for (int64_t j = 0; j < t.n;) {
-      if (t.m < 4 && j + 9 <= t.n)  // a kernel of 3 x 3
-        j = sum_columns<T, 9>(t, runs, j, from);
-      else if (j + 6 <= t.n)
-        j = sum_columns<T, 6>(t, runs, j, from);
-      else if (j + 3 <= t.n)
+      if constexpr (sizeof(T) == 4) {   // others are rare, and each shape is much code
+        if (t.m < 4 && j + 9 <= t.n) {  // a kernel of 3 x 3
+          j = sum_columns<T, 9>(t, runs, j, from);
+          continue;
+        }
+        if (j + 6 <= t.n) {
+          j = sum_columns<T, 6>(t, runs, j, from);
+          continue;
+        }
+      }
+      if (j + 3 <= t.n)
         j = sum_columns<T, 3>(t, runs, j, from);
       else
         j = sum_columns<T, 1>(t, runs, j, from);
