@@ -204,6 +204,18 @@ def refuses(early: sg.Tensor) -> None:
     assert x.tolist() == [2.0] * 3
 
 
+def unregistered(early: sg.Tensor) -> None:
+    """NCCL takes the memory of one process and not that of the other: both sum and gather as without it."""
+    rank = dist.get_rank()
+    dist.broadcast(sg.ones(3), 0)
+    for _ in range(3):
+        x, parts = sg.full((3,), 1.0 + rank), [sg.zeros(2), sg.zeros(2)]
+        dist.all_reduce(x)
+        dist.all_gather(parts, sg.full((2,), float(rank)))
+        assert x.tolist() == [3.0] * 3 and [p.tolist() for p in parts] == [[0.0] * 2, [1.0] * 2]
+    assert not ctypes.CDLL("libnccl.so.2").mock_window_gathers()
+
+
 def missing() -> None:
     """`auto` does without, `nccl` says why it cannot."""
     try:

@@ -85,8 +85,11 @@ def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: st
     first_finds_all_right("program_nccl.py", how + among, tmp_path, mocks)
 
 
-def test_sums_are_nccls_where_one_process_has_no_memory_for_copies(mocks: dict[str, str], tmp_path: Path) -> None:
-    done = run(2, "program_nccl.py", "no_window", str(tmp_path), variables=mocks | {"SPIROGRAD_FAULTS": "on"})
+@pytest.mark.parametrize("how, why", [("no_window", "SPIROGRAD_FAULTS"), ("unregistered", "MOCK_NO_WINDOW")])
+def test_sums_are_nccls_where_one_process_has_no_memory_for_copies(
+    mocks: dict[str, str], how: str, why: str, tmp_path: Path
+) -> None:
+    done = run(2, "program_nccl.py", how, str(tmp_path), variables=mocks | {why: "on"})
     assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
 
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <exception>
+#include <memory>
 #include <thread>
 
 #include "base/error.hpp"
@@ -14,17 +15,20 @@
 namespace sg {
 
 Copies::~Copies() {
-  if (!communicator_) return;  // also of one that was given up, whose memory others may still write to
+  if (!communicator_ || cuda_.is_stuck()) {  // others may still write there: it stays for good
+    new std::vector<Window>(std::move(windows_));
+    return;
+  }
   try {
     const Cuda::Current current(cuda_);
-    if (!cuda_.is_stuck()) nccl_.abort(communicator_);
+    nccl_.abort(communicator_);
   } catch (...) {
   }
   for (const Window& w : windows_) cuda_.release(w.memory);
 }
 
 BufferRef Copies::window(size_t bytes) const {
-  if (!communicator_ || windows_.back().memory.bytes < bytes || windows_.back().buffer->gone) return {};
+  if (!works_ || !communicator_ || windows_.back().memory.bytes < bytes || windows_.back().buffer->gone) return {};
   return windows_.back().buffer;
 }
 
@@ -46,39 +50,22 @@ void Copies::open_window(Device& device, Group& group, size_t bytes) {
   Window made;
   agree(group, 3, what, [&] { made = make(device, std::bit_ceil(std::max(bytes, kLeastWindow))); });
   if (!works_) return cuda_.release(made.memory);
-  agree(group, 4, what, [&] { connect(group, what, made); });
-  if (works_) windows_.push_back(std::move(made));
+  windows_.push_back(std::move(made));  // now, because NCCL may know it after an error, too
+  agree(group, 4, what, [&] { connect(group, what); });
+  if (works_) agree(group, 5, what, [&] { beside(group, what, gathering(group.rank(), kUnit)); });
 }
 
-// In a thread, because these calls wait for the other members, at which this one must look meanwhile. The first gather
-// is another such call.
-void Copies::connect(Group& group, const std::string& what, const Window& window) {
+// The work waits for other members, so a thread does it: this one must look at them meanwhile.
+void Copies::beside(Group& group, const std::string& what, std::function<void()> work) const {
   struct State {
     std::atomic<bool> done{false};
     std::exception_ptr error;
-    Nccl::Communicator communicator;
   };
   const auto state = std::make_shared<State>();
-  state->communicator = communicator_;
-  const Nccl::UniqueId id = communicator_ ? Nccl::UniqueId{} : share_id(nccl_, group, what);
-  std::thread([state, id, &nccl = nccl_, &cuda = cuda_, size = group.size(), rank = group.rank(),
-               memory = window.memory] {
+  std::thread([state, work = std::move(work), &cuda = cuda_] {
     try {
       const Cuda::Current current(cuda);
-      Nccl::Config config = nccl.config();
-      config.blocking = 1;
-      config.kernels = Nccl::kNoKernels;
-      Nccl::Communicator& c = state->communicator;
-      if (!c) nccl.check("ncclCommInitRankConfig", nccl.open(&c, size, id, rank, &config));
-      Nccl::Window made = nullptr;
-      void* begin = reinterpret_cast<void*>(memory.begin);
-      nccl.check("ncclCommWindowRegister", nccl.make_window(c, begin, memory.bytes, &made, Nccl::kSymmetric), c);
-      if (!made) fail<DistributedError>("NCCL", "these GPUs cannot copy from each other", "nothing");
-      constexpr size_t row = 16;
-      nccl.check("ncclAllGather",
-                 nccl.all_gather(reinterpret_cast<void*>(memory.begin + static_cast<size_t>(rank) * row), begin, row,
-                                 Nccl::uint8, c, cuda.stream()),
-                 c);
+      work();
     } catch (...) {
       state->error = std::current_exception();
     }
@@ -87,16 +74,40 @@ void Copies::connect(Group& group, const std::string& what, const Window& window
   const Cuda::Current current(cuda_);
   group.wait(what, [&] { return state->done && cuda_.idle(); }, [&] { return others(group); });
   if (state->error) std::rethrow_exception(state->error);
-  communicator_ = state->communicator;
+}
+
+void Copies::connect(Group& group, const std::string& what) {
+  const auto made = std::make_shared<Nccl::Communicator>(communicator_);
+  const Nccl::UniqueId id = communicator_ ? Nccl::UniqueId{} : share_id(nccl_, group, what);
+  const auto work = [made, id, &nccl = nccl_, size = group.size(), rank = group.rank(),
+                     memory = windows_.back().memory] {
+    Nccl::Config config = nccl.config();
+    config.blocking = 1;
+    config.kernels = Nccl::kNoKernels;
+    if (!*made) nccl.check("ncclCommInitRankConfig", nccl.open(made.get(), size, id, rank, &config));
+    Nccl::Window window = nullptr;
+    void* begin = reinterpret_cast<void*>(memory.begin);
+    nccl.check("ncclCommWindowRegister", nccl.make_window(*made, begin, memory.bytes, &window, Nccl::kSymmetric),
+               *made);
+    if (!window) fail<DistributedError>("NCCL", "these GPUs cannot copy from each other", "nothing");
+  };
+  beside(group, what, work);
+  communicator_ = *made;
+}
+
+// The first one is work that waits for others, too.
+std::function<void()> Copies::gathering(int member, size_t row) const {
+  return
+      [&nccl = nccl_, c = communicator_, stream = cuda_.stream(), begin = windows_.back().memory.begin, member, row] {
+        const auto at = [begin](size_t bytes) { return reinterpret_cast<void*>(begin + bytes); };
+        nccl.check("ncclAllGather",
+                   nccl.all_gather(at(static_cast<size_t>(member) * row), at(0), row, Nccl::uint8, c, stream), c);
+      };
 }
 
 void Copies::gather(int member, size_t row) const {
   const Cuda::Current current(cuda_);
-  const Cuda::Address begin = windows_.back().memory.begin;
-  nccl_.check("ncclAllGather",
-              nccl_.all_gather(reinterpret_cast<void*>(begin + static_cast<size_t>(member) * row),
-                               reinterpret_cast<void*>(begin), row, Nccl::uint8, communicator_, cuda_.stream()),
-              communicator_);
+  gathering(member, row)();
 }
 
 void Copies::wait(Group& group, const std::string& what) const {

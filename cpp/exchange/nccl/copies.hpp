@@ -2,7 +2,7 @@
 // 0.35 ms on an H200; copies between GPUs cost none. NCCL makes them (2.28, CUDA 12.5, one machine) in memory that all
 // members have opened, which is CUDA's and Vulkan's at once: a window, with a row for each member.
 #pragma once
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,7 @@ namespace sg {
 
 class Copies {
  public:
+  static constexpr size_t kUnit = 16;  // rows and their parts are multiples of so many bytes
   Copies(const Nccl& nccl, Cuda& cuda, const Group& group)
       : nccl_(nccl), cuda_(cuda), works_(nccl.make_window && cuda.has_copy_batches() && group.is_on_one_machine()) {}
   ~Copies();
@@ -42,7 +43,9 @@ class Copies {
     BufferRef buffer;
   };
   Window make(Device& device, size_t bytes) const;
-  void connect(Group& group, const std::string& what, const Window& window);
+  void connect(Group& group, const std::string& what);  // with the last window
+  void beside(Group& group, const std::string& what, std::function<void()> work) const;
+  std::function<void()> gathering(int member, size_t row) const;
   template <class F>
   void agree(Group& group, uint64_t number, const std::string& what, F work);
 

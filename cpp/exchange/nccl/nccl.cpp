@@ -168,7 +168,7 @@ class NcclBatch final : public Batch {
       : transport_(transport), device_(device), group_(group) {
     for (const Part& p : parts) {
       calls_.push_back({p, element_of(p.dtype, folds(p.what.kind))});
-      if (p.what.kind == Kind::all_gather) row_ += round_up(bytes_of(calls_.back()), kRowAlignment);
+      if (p.what.kind == Kind::all_gather) row_ += round_up(bytes_of(calls_.back()), Copies::kUnit);
     }
     if (row_) window_ = transport_.copies.window(rows());
     if (window_)
@@ -202,7 +202,6 @@ class NcclBatch final : public Batch {
     Element element;
     Cuda::Address in = 0, out = 0;
   };
-  static constexpr size_t kRowAlignment = 16;
   static size_t bytes_of(const Call& c) { return static_cast<size_t>(c.part.count) * size_of(c.part.dtype); }
 
   size_t rows() const { return row_ * static_cast<size_t>(group_.size()); }
@@ -217,7 +216,7 @@ class NcclBatch final : public Batch {
       for (size_t m = 0; m < static_cast<size_t>(group_.size()); ++m)
         if (!p.what.sums || m != static_cast<size_t>(group_.rank()))
           after_.push_back({window_, p.out, m * row_ + at, p.out_at + m * bytes, bytes});
-      at += round_up(bytes, kRowAlignment);
+      at += round_up(bytes, Copies::kUnit);
     }
   }
   void place_all() {

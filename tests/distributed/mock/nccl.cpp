@@ -231,6 +231,7 @@ int ncclCommInitRankConfig(Communicator** made, int size, UniqueId id, int rank,
 }
 int ncclCommWindowRegister(const Communicator* c, void* begin, size_t bytes, void** window, int flags) {
   if (!c->blocking || flags != 1 || reinterpret_cast<uintptr_t>(begin) % 4096) return kInvalidArgument;
+  if (c->rank == 1 && getenv("MOCK_NO_WINDOW")) return *window = nullptr, kSuccess;
   windows.push_back({static_cast<const char*>(begin), bytes});
   return *window = begin, kSuccess;
 }
