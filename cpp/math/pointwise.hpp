@@ -105,7 +105,7 @@ struct Square {
   static constexpr auto name = "square", doc = "a * a, element by element; booleans become int64.", result = "number",
                         saves = "a";
   static auto fwd(auto a) { return a * a; }
-  static auto vjp_a(auto g, auto a, auto) { return g * (a + a); }
+  static auto vjp_a(auto g, auto a, auto) { return (g + g) * a; }
 };
 struct Sqrt {
   static constexpr auto name = "sqrt", doc = "The square root; NaN below 0.", result = "float", saves = "o";

@@ -67,9 +67,10 @@ Tensor saved_output(const Vjp& v) { return reads(v) & kSavesOutput ? widened(v.o
 template <class Formula>
 void set_results(Vjp& v, int inputs, Formula formula) {
   const Tensor g = widened(v.g);
+  const bool linear = v.node.op->saves == 0;  // so broadcasting may be undone first
   for (int i = 0; i < inputs; ++i) {
     if (!v.needs(i)) continue;
-    const Tensor result = formula(i, g);
+    const Tensor result = formula(i, linear ? sum_to(g, v.shape(i)) : g);
     v.result[i] = result && result.impl() == g.impl() ? v.g : result;  // handed on as it is
   }
 }

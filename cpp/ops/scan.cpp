@@ -87,23 +87,26 @@ void scan_on_cpu(const CpuArgs& args) {
   // to that of the blocks before, so the error grows with the number of blocks, not of elements.
   constexpr int64_t kBlock = scan == Scan::sum ? 64 : std::numeric_limits<int64_t>::max();
   const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
-    int64_t column = begin % row, count = 0;
+    int64_t column = begin % row;
     bool behind = column != 0 && carry;
-    Item base = behind ? *carry : Item{}, block{}, run{};
-    for (int64_t at = begin; at < end; ++at) {
-      const Item item = items.load(place(at));
-      if (column == 0) {
-        behind = false;
-        count = 0;
-      } else if (count == kBlock) {
-        base = run;
-        behind = true;
-        count = 0;
-      }
-      block = count++ == 0 ? item : items.combine(block, item);
-      run = behind ? items.combine(base, block) : block;
-      each(at, at - column, run);
-      if (++column == row) column = 0;
+    Item base = behind ? *carry : Item{}, run{};
+    for (int64_t at = begin; at < end; base = run, behind = column != 0) {
+      const int64_t first = at, row_begin = at - column, left = std::min(end - at, row - column);
+      const int64_t stop = at + std::min(left, kBlock);
+      const auto block = [&](auto total) {
+        Item sum = items.load(place(at));
+        for (;;) {
+          each(at, row_begin, run = total(sum));
+          if (++at == stop) return;
+          sum = items.combine(sum, items.load(place(at)));
+        }
+      };
+      if (behind)
+        block([&](const Item& sum) { return items.combine(base, sum); });
+      else
+        block([](const Item& sum) { return sum; });
+      column += stop - first;
+      if (column == row) column = 0;
     }
     return run;
   };

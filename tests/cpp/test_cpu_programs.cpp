@@ -275,6 +275,55 @@ TEST_CASE("cpu: a row is folded to the same bits where it lies and after a compu
       }
 }
 
+TEST_CASE("cpu: a sum of products has the bits of products that are summed, though an operand is overwritten",
+          "[cpu]") {
+  Device& device = cpu_device();
+  const int64_t rows = 3;
+  for (DType t : {DType::float32, DType::float64})
+    for (int64_t width : {1, 63, 64, 1000, 1025, 4097, 70001}) {
+      const int64_t size = size_of(t), bytes = rows * width * size;
+      std::vector<std::vector<uint8_t>> sums, squares;
+      for (bool apart : {false, true}) {  // apart: the products are stored, so a loop of their own makes them
+        ProgramBuilder b;
+        b.program.domain = {rows, width};
+        b.program.inner = 1;
+        const auto whole = [&](int binding) { return b.add_view(view(binding, {width, 1}, t)); };
+        const auto one = [&](int binding) { return b.add_view(view(binding, {1, 0}, t)); };
+        const Expr x = b.load(whole(0)), y = b.load(whole(1));
+        const Expr product = b.alu(Code::mul, t, x, y), square = b.alu(Code::mul, t, y, y);
+        b.store(whole(2), b.alu(Code::add, t, x, y));  // over x
+        b.store(one(3), b.reduce(Fold::sum, product));
+        b.store(one(4), b.reduce(Fold::sum, square));
+        if (apart) b.store(whole(5), product), b.store(whole(6), square);
+        annotate(b.program);
+        auto plan = std::make_shared<Plan>();
+        plan->memories = {{Memory::Kind::leaf, 0, bytes, 0, -1}, {Memory::Kind::leaf, 1, bytes, 0, -1}};
+        const int64_t outputs[] = {bytes, rows * size, rows * size, bytes, bytes};
+        for (int i = 0; i < 5; ++i) plan->memories.push_back({Memory::Kind::output, i, outputs[i], 0, i ? -1 : 0});
+        plan->leaves = 2, plan->outputs = 5;
+        Instance instance;
+        instance.kernel.program = b.program;
+        for (int32_t i = 0; i < 7; ++i) instance.bindings.push_back({i, -1});
+        plan->steps.push_back({"products", {instance}});
+        std::vector<BufferRef> leaves, results;
+        for (uint32_t i = 0; i < 2; ++i) {
+          leaves.push_back(device.allocate(bytes));
+          device.upload(leaves[i], random_bytes({t, rows * width}, 7 + i).data(), bytes);
+        }
+        results.push_back(leaves[0]);
+        for (int i = 1; i < 5; ++i) results.push_back(device.allocate(outputs[i]));
+        auto prepared = device.prepare(plan);
+        device.run(*prepared, {leaves.data(), results.data(), nullptr, nullptr});
+        for (auto [list, from] : {std::pair(&sums, 1), std::pair(&squares, 2)}) {
+          list->emplace_back(rows * size);
+          device.download(list->back().data(), results[from], 0, rows * size);
+        }
+      }
+      CHECK(sums[0] == sums[1]);
+      CHECK(squares[0] == squares[1]);
+    }
+}
+
 TEST_CASE("cpu: random bits are those of the formula", "[cpu]") {
   const int64_t n = 5000;
   ProgramBuilder b;

@@ -33,7 +33,8 @@ struct FoldState {
 // Elements that are added before the total takes them: its error grows with how many there are in a lane, not with the
 // row.
 inline constexpr int64_t kSumBlock = 1024;
-using FoldFn = void (*)(FoldState* state, const void* a, int64_t n, bool scalar);
+// `b`: of sums of products only.
+using FoldFn = void (*)(FoldState* state, const void* a, const void* b, int64_t n, bool scalar);
 // d[i] = the fold of the `length` elements from a + i * step bytes on, begun with `start`, for i < n.
 using RowsFn = void (*)(void* d, const void* a, int64_t step, int64_t length, const FoldState& start, int64_t n);
 
@@ -58,6 +59,7 @@ struct BlockTable {
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
+  FoldFn (*fold_products)(DType type);  // the sum of a[i] * b[i]; float types
   RowsFn (*fold_rows)(Fold fold, DType type);
   void (*fence)();
   void (*lstm_forward)(DType type, const LstmPart& part);

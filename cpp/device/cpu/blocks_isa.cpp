@@ -527,6 +527,7 @@ const BlockTable SG_TABLE = {
     SG_ISA::scatter_at_loop,
     SG_ISA::iota,
     SG_ISA::fold_loop,
+    SG_ISA::fold_products_loop,
     SG_ISA::fold_rows_loop,
     SG_ISA::fence,
     SG_ISA::lstm_forward_of,

@@ -184,6 +184,13 @@ class Compiler {
     return false;
   }
 
+  // Whether a value is still there when folds read it: they come after all stores.
+  bool stays(int32_t i) const {
+    return !of_[i].in_place || std::ranges::none_of(p_.code, [&](const Instr& in) {
+      return sg::is_store(in.code) && may_alias(instr(i).slot, in.slot);
+    });
+  }
+
   // Whether a value can be computed right where it is stored: nothing afterwards reads the old contents.
   bool direct(int32_t store, int32_t value, size_t position, const std::vector<Node>& nodes, int phase) const {
     const ViewUse& view = view_of(store);
@@ -204,11 +211,18 @@ class Compiler {
     mark_needed(phase);
     choose_ahead();
     std::vector<int> uses(p_.code.size());
-    const std::vector<Node> nodes = nodes_of(phase, uses);
+    std::vector<Node> nodes = nodes_of(phase, uses);
     std::vector<int32_t> stores, reduces;
     for (int32_t i = 0; i < count(); ++i) {
       if (values_.closures[phase][i] && is_store(i)) stores.push_back(i);
       if (values_.closures[phase][i] && is_reduce(i)) reduces.push_back(i);
+    }
+    std::vector<bool> products(p_.code.size());  // folds that multiply, too
+    for (int32_t r : reduces) {
+      const int32_t product = instr(r).a;
+      products[r] = emit_.can_fold_products(r) && uses[product] == 1 && !of_[product].kept && stays(instr(product).a) &&
+                    stays(instr(product).b) &&
+                    std::erase_if(nodes, [&](const Node& n) { return n.instr == product && n.inner < 0; }) > 0;
     }
     std::vector<size_t> last(p_.code.size(), 0);
     for (size_t n = 0; n < nodes.size(); ++n)
@@ -217,9 +231,11 @@ class Compiler {
           for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
             if (o >= 0) last[o] = n;
     for (const auto& list : {stores, reduces})
-      for (int32_t i : list)
-        for (int32_t o : {instr(i).a, instr(i).b})
+      for (int32_t i : list) {
+        const Instr& in = products[i] ? instr(instr(i).a) : instr(i);
+        for (int32_t o : {in.a, in.b})
           if (o >= 0) last[o] = nodes.size();
+      }
 
     std::vector<bool> written(p_.code.size());
     std::vector<int32_t> live;  // temporaries in use, by instruction
@@ -261,7 +277,7 @@ class Compiler {
     }
     for (int32_t s : stores)
       if (!written[s]) emit_.store(s, out.element);
-    for (int32_t r : reduces) emit_.fold(r, out);
+    for (int32_t r : reduces) emit_.fold(r, out, products[r]);
     for (int32_t i : live) emit_.release(of_[i].slot);
   }
 
@@ -288,7 +304,7 @@ class Compiler {
       place_all(phase.row);
       place_all(phase.element);
       for (FoldOp& f : phase.folds)
-        for (int32_t* s : {&f.value, &f.result, &f.partial}) place(*s);
+        for (int32_t* s : {&f.value, &f.other, &f.result, &f.partial}) place(*s);
       folds = std::max(folds, phase.folds.size());
     }
     lay_out(folds);

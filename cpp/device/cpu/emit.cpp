@@ -271,11 +271,17 @@ void CallEmitter::store(int32_t i, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
+bool CallEmitter::can_fold_products(int32_t i) const {
+  const Instr &in = instr(i), &product = instr(in.a);
+  return !e_.across && in.fold == Fold::sum && product.code == Code::mul && table_.fold_products(product.dtype) &&
+         !values_[product.a].scalar && !values_[product.b].scalar;
+}
+
 // Along a row, a block is folded to one number. Across rows, lanes are folded side by side, and float sums go through a
 // partial sum, so that their error grows more slowly.
-void CallEmitter::fold(int32_t i, Phase& out) {
+void CallEmitter::fold(int32_t i, Phase& out, bool products) {
   const Instr& in = instr(i);
-  const Value& value = values_[in.a];
+  const Value& value = values_[products ? instr(in.a).a : in.a];
   const DType t = instr(in.a).dtype;
   constexpr Code codes[] = {Code::add, Code::maximum, Code::minimum, Code::mul};
   FoldOp f;
@@ -283,7 +289,8 @@ void CallEmitter::fold(int32_t i, Phase& out) {
   f.dtype = t;
   f.value = value.slot;
   f.scalar = value.scalar;
-  f.along = table_.fold(in.fold, t);
+  f.along = products ? table_.fold_products(t) : table_.fold(in.fold, t);
+  if (products) f.other = values_[instr(in.a).b].slot;
   f.lanewise = table_.alu(codes[static_cast<int>(in.fold)], t, t, value.scalar ? kScalarB : 0);
   f.fill = table_.fill(size_of(t));
   f.identity = e_.across && !e_.folds_rows ? cell_of(t, identity_of(in.fold, t)) : identity_of(in.fold, t);

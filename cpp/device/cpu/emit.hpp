@@ -43,7 +43,8 @@ class CallEmitter {
   void load(int32_t i, std::vector<Op>& ops);
   void alu(const Node& node, std::vector<Op>& ops);
   void store(int32_t i, std::vector<Op>& ops);
-  void fold(int32_t i, Phase& out);
+  bool can_fold_products(int32_t i) const;  // a fold of a product: one loop does both
+  void fold(int32_t i, Phase& out, bool products);
 
   std::vector<Register> registers;
 

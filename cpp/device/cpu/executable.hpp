@@ -43,7 +43,8 @@ struct Op {
 struct FoldOp {
   Fold fold = Fold::sum;
   DType dtype = DType::float32;
-  int32_t value = 0;  // slot
+  int32_t value = 0;   // slot
+  int32_t other = -1;  // slot: the sum is that of their products
   bool scalar = false;
   FoldFn along = nullptr;  // across == false: a block to one number
   RowsFn rows = nullptr;   // folds_rows: rows to one number each

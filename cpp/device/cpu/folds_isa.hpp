@@ -19,18 +19,44 @@ void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
   halve<kLanes / 2, F>(lanes);
 }
 
-// fold_lanes of a sum, with the lanes in registers from the first element to the last vector.
-template <class T>
-T sum_lanes(const T* x, int64_t n) {
+// fold_lanes of a sum, with the lanes in registers from the first element to the last vector; of products with y, if
+// there is one. `asks`: x is in memory, so what comes behind it is prefetched: between two rows a processor asks for
+// nothing.
+template <class T, bool kProducts>
+T sum_lanes(const T* x, const T* y, int64_t n, bool asks = false) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kWidth = Vector<T>::kLanes, kVectors = kLanes / kWidth;
   V sums[kVectors] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int v = 0; v < kVectors; ++v) sums[v] += *reinterpret_cast<const Loose*>(x + i + v * kWidth);
-  for (int v = 0; v < kVectors && i < n; ++v, i += kWidth)
-    sums[v] += load_first(x + i, std::min<int64_t>(kWidth, n - i));
+  const auto add = [&] {
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t at = i + v * kWidth;
+      const V first = *reinterpret_cast<const Loose*>(x + at);
+      if constexpr (kProducts)
+        sums[v] += first * *reinterpret_cast<const Loose*>(y + at);
+      else
+        sums[v] += first;
+    }
+  };
+  const auto ask = [&](const T* from) {
+    for (size_t b = 0; b < kLanes * sizeof(T); b += 64)
+      __builtin_prefetch(reinterpret_cast<const char*>(from + i + kSumBlock) + b);
+  };
+  if (asks)
+    for (; i + kLanes <= n; i += kLanes) {
+      ask(x);
+      if constexpr (kProducts) ask(y);
+      add();
+    }
+  for (; i + kLanes <= n; i += kLanes) add();
+  for (int v = 0; v < kVectors && i < n; ++v, i += kWidth) {
+    const int64_t rest = std::min<int64_t>(kWidth, n - i);
+    if constexpr (kProducts)
+      sums[v] += load_first(x + i, rest) * load_first(y + i, rest);
+    else
+      sums[v] += load_first(x + i, rest);
+  }
   for (int half = kVectors / 2; half > 0; half /= 2)
     for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
   T lanes[kLanes];
@@ -39,14 +65,15 @@ T sum_lanes(const T* x, int64_t n) {
   return lanes[0];
 }
 
-template <class T>
-void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
-  const T* x = static_cast<const T*>(a);
+template <class T, bool kProducts = false>
+void fold_sum(FoldState* s, const void* a, const void* b, int64_t n, bool scalar) {
+  const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
     for (int64_t at = 0; at < n; at += kSumBlock) {
       const int64_t count = std::min(kSumBlock, n - at);
-      const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count) : sum_lanes(x + at, count);
+      const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count)
+                                 : sum_lanes<T, kProducts>(x + at, kProducts ? y + at : nullptr, count, n > kSumBlock);
       if (s->sum == 0) {  // nothing is lost
         s->sum += part;
         continue;
@@ -113,7 +140,7 @@ T extreme_lanes(const T* x, int64_t n, bool& has_nan) {
 }
 
 template <class T, class F>
-void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
+void fold_extreme(FoldState* s, const void* a, const void*, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
@@ -129,7 +156,7 @@ void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
 }
 
 template <class T>
-void fold_product(FoldState* s, const void* a, int64_t n, bool scalar) {
+void fold_product(FoldState* s, const void* a, const void*, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
@@ -155,11 +182,11 @@ void fold_each(void* d, const void* a, int64_t step, int64_t length, const FoldS
   for (int64_t i = 0; i < n; ++i, row += step) {
     T& to = static_cast<T*>(d)[i];
     if constexpr (std::is_floating_point_v<T> && fold == FoldFn(fold_sum<T>)) {
-      to = sum_lanes(reinterpret_cast<const T*>(row), length);
+      to = sum_lanes<T, false>(reinterpret_cast<const T*>(row), nullptr, length);
       continue;
     }
     FoldState s = start;
-    fold(&s, row, length, false);
+    fold(&s, row, nullptr, length, false);
     if constexpr (std::is_floating_point_v<T>)
       to = static_cast<T>(s.extreme);
     else if constexpr (std::is_same_v<T, Bool>)
@@ -208,5 +235,10 @@ FoldLoops folds_of(Fold fold, DType type) {
   }
 }
 
+FoldFn fold_products_loop(DType type) {
+  return type == DType::float32   ? FoldFn(fold_sum<float, true>)
+         : type == DType::float64 ? FoldFn(fold_sum<double, true>)
+                                  : nullptr;
+}
 FoldFn fold_loop(Fold fold, DType type) { return folds_of(fold, type).along; }
 RowsFn fold_rows_loop(Fold fold, DType type) { return folds_of(fold, type).rows; }

@@ -221,8 +221,10 @@ class Runner {
             execute_and_ask(phase.element, n);
           else
             execute(phase.element, n);
-          for (size_t f = 0; f < phase.folds.size(); ++f)
-            phase.folds[f].along(&states_[f], slots_[phase.folds[f].value], n, phase.folds[f].scalar);
+          for (size_t f = 0; f < phase.folds.size(); ++f) {
+            const FoldOp& fold = phase.folds[f];
+            fold.along(&states_[f], slots_[fold.value], fold.other < 0 ? nullptr : slots_[fold.other], n, fold.scalar);
+          }
           if (moves) advance(e_.block_steps);
         }
       }

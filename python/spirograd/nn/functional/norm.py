@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..._core import Tensor, pad, var_mean
+from ..._core import Tensor, pad
 from ...base.casts import wide
 from ...base.dtypes import finfo
 from ...base.grad_mode import no_grad
@@ -33,9 +33,12 @@ def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return y if bias is None else y + bias
 
 
-def _normalized(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
-    variance, mean = var_mean(x, dims, correction=0, keepdim=True)
-    return (x - mean) * (variance + eps).rsqrt()
+def _normalized(x: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The result, the mean, and the variance. The distance is one value, so one gradient of it goes on to x."""
+    mean = x.mean(dims, keepdim=True)
+    distance = x - mean
+    variance = distance.square().mean(dims, keepdim=True)
+    return distance * (variance + eps).rsqrt(), mean, variance
 
 
 def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *parameters: Tensor | None) -> tuple[int, ...]:
@@ -74,7 +77,7 @@ def layer_norm(
         [-1.0, 1.0]
     """
     dims = _trailing("layer_norm", input, normalized_shape, weight, bias)
-    return _affine(_normalized(_wide(input), dims, eps), weight, bias).to(input.dtype)
+    return _affine(_normalized(_wide(input), dims, eps)[0], weight, bias).to(input.dtype)
 
 
 @wide
@@ -128,7 +131,7 @@ def group_norm(
             f"{num_groups} channels"
         )
     x = _wide(input).reshape(input.shape[0], num_groups, math.prod(input.shape[1:]) // num_groups)
-    y = _normalized(x, (2,), eps).reshape(input.shape)
+    y = _normalized(x, (2,), eps)[0].reshape(input.shape)
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
@@ -181,13 +184,10 @@ def batch_norm(
         y = (_wide(input) - mean) * (variance + eps).rsqrt()
         return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
     count = _places("batch_norm", input)
-    x = _wide(input)
-    dims = (0, *range(2, input.ndim))
-    variance, mean = var_mean(x, dims, correction=0, keepdim=True)
+    y, mean, variance = _normalized(_wide(input), (0, *range(2, input.ndim)), eps)
     if count:  # an empty batch has neither
         _follow(running_mean, mean.flatten(), momentum)
         _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
-    y = (x - mean) * (variance + eps).rsqrt()
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
@@ -238,12 +238,10 @@ def instance_norm(
             f"instance_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with several values a "
             "channel"
         )
-    x = _wide(input)
-    variance, mean = var_mean(x, tuple(range(2, input.ndim)), correction=0, keepdim=True)
+    y, mean, variance = _normalized(_wide(input), tuple(range(2, input.ndim)), eps)
     if input.numel():
         _follow(running_mean, mean.flatten(1).mean(0), momentum)
         _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
-    y = (x - mean) * (variance + eps).rsqrt()
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
