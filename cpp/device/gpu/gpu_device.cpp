@@ -301,6 +301,8 @@ void GpuDevice::wait_at_exit(std::chrono::milliseconds limit) noexcept {
   Opened& device = now();
   given_up_ = (device.copies && !device.copies->wait_quietly(device.copies->submitted(), limit)) ||
               !device.queue.wait_quietly(device.queue.submitted(), limit);
+  // Before the process takes itself apart: what the driver and its layers made on first use goes before leave().
+  if (!given_up_) device.pipelines.stop(true);
 }
 
 Status GpuDevice::take_status() {
@@ -376,7 +378,6 @@ bool GpuDevice::leave() noexcept {
   if (given_up_) return false;
   Opened& device = now();
   try {
-    device.pipelines.stop(true);
     device.pipelines.save();
   } catch (...) {
     // A cache that cannot be written costs time at the next start, nothing else.
