@@ -90,6 +90,8 @@ bool are_broken() {
 }
 
 const Callable distributed_callables[] = {
+    {"_heap_can_grow", bound<heap_can_grow>, "", "bool", "Whether the heap has room behind it, where MPI may try it.",
+     Scope::function},
     {"_group_open", bound<open_group>,
      "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
      "pids: Sequence[int], limit: float",

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/error.hpp"
+#include "os/memory.hpp"
 #include "os/process.hpp"
 
 namespace sg {
@@ -87,6 +88,11 @@ class Mpi final : public Channel {
 };
 
 }  // namespace
+
+bool heap_can_grow() noexcept {
+  constexpr size_t kRoom = size_t{16} << 20;  // also for what is allocated until then
+  return os::heap_has_room(kRoom);
+}
 
 std::unique_ptr<Channel> open_mpi(const MpiHandles& handles) {
   if (handles.handle_bytes == sizeof(int)) return std::make_unique<Mpi<int>>(handles);

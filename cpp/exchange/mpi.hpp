@@ -15,6 +15,10 @@ struct MpiHandles {
   uint64_t communicator = 0, byte_type = 0;
   int rank = 0, size = 1;
 };
+// Before MPI is loaded. UCX, on which many of them are built, tries its watch over memory by having the heap grow by a
+// page and shrink by one, and does not look whether it grew: where it cannot, that page is one in use. Behind the heap of
+// a Python that is linked at a fixed address may lie what a GPU's driver has mapped.
+bool heap_can_grow() noexcept;
 // DistributedError if the library lacks a function.
 std::unique_ptr<Channel> open_mpi(const MpiHandles& handles);
 

@@ -17,6 +17,9 @@ void free_guarded(void* at, size_t bytes) noexcept;
 // A wish for large pages in [at, at + bytes): nothing is wrong when it is not granted.
 void prefer_large_pages(void* at, size_t bytes) noexcept;
 
+// Whether so many bytes are free behind the heap that malloc has it grow in; true where there is no such heap.
+bool heap_has_room(size_t bytes) noexcept;
+
 int64_t memory_total() noexcept;  // bytes of this machine; 0 where it does not say
 int64_t memory_free() noexcept;
 

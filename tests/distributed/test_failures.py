@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,13 @@ def test_one_that_is_missed(how: str, tmp_path: Path) -> None:
     while not (tmp_path / "0").exists() and time.monotonic() < last:
         time.sleep(0.05)
     assert (tmp_path / "0").exists(), done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="heaps of other systems are not at the end of a program")
+def test_mpi_leaves_a_heap_alone_that_cannot_grow() -> None:
+    done = run(2, "program_heap.py")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2, done.stdout
 
 
 @pytest.mark.parametrize("how", ["mismatch", "index_error"])

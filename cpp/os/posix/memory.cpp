@@ -49,6 +49,19 @@ void prefer_large_pages(void* at, size_t bytes) noexcept {
 #endif
 }
 
+bool heap_has_room(size_t bytes) noexcept {
+#if defined(__linux__) && defined(MAP_FIXED_NOREPLACE)
+  void* end = reinterpret_cast<void*>(in_pages(reinterpret_cast<uintptr_t>(sbrk(0))));
+  constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  void* at = mmap(end, bytes, PROT_NONE, kHow, -1, 0);
+  if (at != MAP_FAILED) munmap(at, bytes);
+  return at == end;
+#else
+  static_cast<void>(bytes);
+  return true;
+#endif
+}
+
 int64_t memory_total() noexcept { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 
 int64_t memory_free() noexcept {

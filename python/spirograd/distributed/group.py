@@ -95,6 +95,10 @@ def is_nccl_available() -> bool:
 def _mpi() -> Any:
     import mpi4py
 
+    # UCX, which MPI may use, tries whether it sees the heap grow and shrink; where it cannot grow, memory would be lost.
+    if "mpi4py.MPI" not in sys.modules and not _core._heap_can_grow():
+        os.environ.setdefault("UCX_MEM_EVENTS", "n")
+
     mpi4py.rc.finalize = False  # _at_exit() does, unless another process is gone and would be waited for
     from mpi4py import MPI
 
