@@ -1,4 +1,4 @@
-"""Another mapping lies right behind the heap, as a GPU's driver may put one there, when MPI is loaded: run by mpiexec."""
+"""MPI is loaded where another mapping lies right behind the heap, as a GPU's driver may put one: run by mpiexec."""
 
 from __future__ import annotations
 

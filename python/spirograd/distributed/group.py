@@ -95,7 +95,7 @@ def is_nccl_available() -> bool:
 def _mpi() -> Any:
     import mpi4py
 
-    # UCX, which MPI may use, tries whether it sees the heap grow and shrink; where it cannot grow, memory would be lost.
+    # UCX, which MPI may use, has the heap grow and shrink to try its watch; where it cannot grow, memory is lost.
     if "mpi4py.MPI" not in sys.modules and not _core._heap_can_grow():
         os.environ.setdefault("UCX_MEM_EVENTS", "n")
 
