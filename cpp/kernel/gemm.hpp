@@ -27,6 +27,7 @@ struct GemmTile {
   int64_t b_m = 0;                     // not 0: each row of a has its own b, this far from the previous one
   const Window* window = nullptr;      // each row's b is an image; `inner` and `b_columns` refer to its plane. In sums
                                        // over images, the first digit of k counts images
+  bool dots = false;                   // rows of a and columns of b lie in order along k, and one of both is alone
   const void* bias = nullptr;          // a row, its elements side by side, that is added to each row at the end
 };
 

@@ -478,7 +478,9 @@ TEST_CASE("cpu: products in four layouts, with and without an epilogue", "[cpu]"
                    {1, 300, 1, 9},
                    {1, 4, 6, 0},
                    {1, 130, 700, 600},
-                   {1, 1, 300, 700}})
+                   {1, 1, 300, 700},
+                   {1, 1, 603, 1500},
+                   {2, 300, 1, 1025}})
       for (int layout = 0; layout < 4; ++layout)
         for (bool epilogue : {false, true}) {
           Kernel kernel;

@@ -66,6 +66,8 @@ struct BlockTable {
   void (*lstm_backward)(DType type, const LstmPart& part);
   void (*gemm_f32)(const GemmTile&);  // its scratch holds gemm_scratch bytes
   void (*gemm_f64)(const GemmTile&);
+  void (*dots_f32)(const GemmTile&);  // without scratch
+  void (*dots_f64)(const GemmTile&);
   int gemm_rows, gemm_columns_f32;  // the register tile: blocks of a product should be multiples of it
   int64_t gemm_scratch;
 };

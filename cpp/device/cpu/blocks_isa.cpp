@@ -534,6 +534,8 @@ const BlockTable SG_TABLE = {
     SG_ISA::lstm_backward_of,
     SG_ISA::multiply_tile<float>,
     SG_ISA::multiply_tile<double>,
+    SG_ISA::dots<float>,
+    SG_ISA::dots<double>,
     SG_ISA::kRows,
     2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,

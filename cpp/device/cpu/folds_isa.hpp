@@ -92,6 +92,21 @@ void fold_sum(FoldState* s, const void* a, const void* b, int64_t n, bool scalar
   }
 }
 
+// Each result is a sum of products where both operands lie: used once, they are not worth packing.
+template <class T>
+void dots(const GemmTile& t) {
+  const T *a = static_cast<const T*>(t.a), *b = static_cast<const T*>(t.b), *bias = static_cast<const T*>(t.bias);
+  T* c = static_cast<T*>(t.c);
+  for (int64_t i = 0; i < t.m; ++i)
+    for (int64_t j = 0; j < t.n; ++j) {
+      FoldState s{};
+      fold_sum<T, true>(&s, a + i * t.a_m, b + j * t.b_n, t.k, false);
+      T& to = c[i * t.c_m + j * t.c_n];
+      const T sum = static_cast<T>(s.sum + s.carry), total = t.add ? to + sum : sum;
+      to = bias ? total + bias[j] : total;
+    }
+}
+
 // maximum and minimum as one comparison, which is false for NaN: one machine instruction.
 template <class F>
 struct Beats {

@@ -40,6 +40,26 @@ static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_
     }
 }
 
+// One row x kVectors vectors: many columns of b are read at once, in long runs. The sums are those of register_tile().
+template <class T, int kVectors>
+static void register_row(int64_t k, const T* a, int64_t a_k, const T* b, int64_t b_k, T* c, bool from, const T* bias) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  constexpr int kLanes = Vector<T>::kLanes;
+  V sum[kVectors] = {};
+  for (int64_t i = 0; i < k; ++i, b += b_k) {
+    const V x = a[i * a_k] - V{};
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(x, (V) * (const Loose*)(b + v * kLanes), sum[v]);
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    Loose& to = *(Loose*)(c + v * kLanes);
+    const V total = from ? to + sum[v] : sum[v];
+    to = bias ? total + *(const Loose*)(bias + v * kLanes) : total;
+  }
+}
+
 template <class T, bool kPacked>
 static void any_register_tile(int64_t rows, int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c,
                               int64_t c_m, bool from, const T* bias) {
@@ -297,7 +317,13 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
     else
       any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from, row);
   };
-  for (int64_t j = 0; j < t.n; j += kColumns) {
+  constexpr int kVectors = 2 * kRows;  // of a row: as many sums as a tile has
+  constexpr int64_t kWide = kVectors * Vector<T>::kLanes;
+  int64_t first = 0;
+  if (m == 1 && !places && t.b_n == 1 && t.c_n == 1 && t.n >= 2 * kWide)  // below, panels are as fast
+    for (; first + kWide <= t.n; first += kWide)
+      register_row<T, kVectors>(k, a, t.a_k, b + first, t.b_k, c + first, from, bias ? bias + first : nullptr);
+  for (int64_t j = first; j < t.n; j += kColumns) {
     const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
     const T* panel = b + j * t.b_n;
     int64_t panel_k = t.b_k;

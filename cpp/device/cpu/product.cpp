@@ -103,6 +103,14 @@ GemmTile transposed(const GemmTile& t) {
   return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.add, t.scratch};
 }
 
+// A vector times a matrix that lies in order along the sum. Asked of the whole product, so that no bit depends on tiles.
+bool is_dots(const Product& s) {
+  constexpr int64_t kLeast = 64;  // products of a result: fewer are packed sooner
+  const bool wide = s.dtype == DType::float32 || s.dtype == DType::float64;
+  return wide && s.k >= kLeast && (s.m == 1 || s.n == 1) && s.a_k == 1 && s.b_k == 1 && !s.b_m && !s.a_walks() &&
+         !s.b_walks();
+}
+
 // [load view 0, store view 1] and nothing else.
 bool only_stores(const Program& p, DType sums) {
   return p.inner == 0 && p.domain.rank == 3 && p.code.size() == 2 && p.code[0].code == Code::load &&
@@ -135,6 +143,7 @@ int32_t bias_of(const Product& s, const std::vector<int32_t>& memory_of) {
 void multiply(DType dtype, GemmTile t) {
   if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
   if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
+  if (t.dots) return (dtype == DType::float32 ? blocks().dots_f32 : blocks().dots_f64)(t);
   t.scratch = scratch(1, gemm_scratch());
   if (t.n < 8 && t.m > t.n && !t.inner && !t.b_m && !t.bias) t = transposed(t);
   if (dtype == DType::bfloat16) return gemm_bfloat16()(t);
@@ -146,6 +155,7 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   ProductPlan plan;
   plan.shape = product;
   choose_walks(plan);
+  plan.dots = is_dots(product);
   const Program& epilogue = product.epilogue;
   const bool in_order = epilogue.views.size() > 1 && epilogue.views[1].strides[2] == 1;
   plan.bias_view = bias_of(product, memory_of);
@@ -206,6 +216,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     t.a = a + (s.a_offset + group * s.a_batch + m0 * s.a_m) * size;
     t.b = b + (s.b_offset + batch / groups * s.b_folded + group * s.b_batch + m0 * s.b_m) * size;
     t.a_m = s.a_m, t.a_k = s.a_k, t.b_k = s.b_k, t.b_n = s.b_n, t.b_m = s.b_m;
+    t.dots = plan.dots;
     int64_t columns[kTileN];
     if (walks) {
       for (int64_t j = 0; j < t.n; ++j) columns[j] = place(plan.columns.sizes, plan.columns.b, n0 + j);

@@ -17,6 +17,7 @@ struct ProductPlan {
   GemmDigits inner;    // when an operand walks: of k, in both
   GemmDigits columns;  // and of n, in b
   bool k_in_rows = false;
+  bool dots = false;
   enum class Store : uint8_t {
     direct,  // the epilogue only stores, or adds a row before: products go to their place
     tile,    // epilogue over each tile
