@@ -89,6 +89,11 @@ bool are_broken() {
   return any_broken();
 }
 
+bool have_ended() {
+  const EngineLock lock;
+  return all_ended();
+}
+
 const Callable distributed_callables[] = {
     {"_heap_can_grow", bound<heap_can_grow>, "", "bool", "Whether the heap has room behind it, where MPI may try it.",
      Scope::function},
@@ -104,6 +109,9 @@ const Callable distributed_callables[] = {
      Scope::function},
     {"_groups_broken", bound<are_broken>, "", "bool", "Whether processes of a group no longer work together.",
      Scope::function},
+    {"_note_death", bound<note_death>, "", "None", "Some process has died; for those on other machines.",
+     Scope::function},
+    {"_groups_ended", bound<have_ended>, "", "bool", "Whether all other members take part no more.", Scope::function},
     {"_exchange", bound<run_collective>,
      "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int, later: bool", "tuple[Tensor, ...]",
      "One collective on each of the tensors, in one hand-over. later: on a GPU it ends when something needs it.",

@@ -2,6 +2,7 @@
 #include "exchange/group.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -26,6 +27,8 @@ constexpr microseconds kNap{100};            // and then sleeps between two ques
 constexpr milliseconds kLook{20};            // between two looks at Ctrl-C, notices and the limit
 constexpr milliseconds kLookAtProcess{500};  // and at the process table
 
+std::atomic<bool> somebody_died{false};
+
 std::string seconds(std::chrono::duration<double> time) {
   char text[32];
   std::snprintf(text, sizeof text, "%g s", time.count());
@@ -36,14 +39,16 @@ std::string seconds(std::chrono::duration<double> time) {
 
 // What members tell each other before they exchange values.
 struct Group::Header {
-  uint64_t signature = 0;
-  uint32_t failed = 0, unused = 0;
+  uint64_t signature = 0;  // of one that leaves: its meetings of all
+  uint32_t failed = 0;
+  uint32_t pairs = 0;   // of one that leaves: its meetings with the receiver alone
   char text[496] = {};  // what comes next, or why it failed
 };
 struct Group::Notice {
   Header header;
   uint64_t message = 0;
   bool there = false;
+  bool gone = false;  // some MPIs crash when they are asked to send there
 };
 
 // ---- messages --------------------------------------------------------------------------------------------------------
@@ -59,6 +64,7 @@ auto Messages::with(int member, F call) {
   try {
     return call();
   } catch (const DistributedError& e) {
+    group_.notices_[static_cast<size_t>(member)]->gone = true;
     const std::string text = what_ + ": no answer from " + group_.name(member) + " (" + e.what() + ")";
     if (group_.broken_.empty()) group_.break_with(text);
     throw DistributedError(text);
@@ -132,7 +138,11 @@ void Group::wait(const std::string& what, const std::function<bool()>& done,
 
 Group::Group(int32_t number, std::unique_ptr<Channel> channel, std::vector<Member> members,
              std::chrono::duration<double> limit)
-    : number_(number), channel_(std::move(channel)), members_(std::move(members)), limit_(limit) {
+    : number_(number),
+      channel_(std::move(channel)),
+      members_(std::move(members)),
+      limit_(limit),
+      pairs_(members_.size()) {
   for (int m = 0; m < size(); ++m) {
     notices_.push_back(std::make_unique<Notice>());
     if (m == rank()) continue;
@@ -143,10 +153,11 @@ Group::Group(int32_t number, std::unique_ptr<Channel> channel, std::vector<Membe
 
 void Group::use(std::unique_ptr<Transport> direct) { direct_ = std::move(direct); }
 
+// With a process gone, MPI is not asked for anything more: some crash.
 Group::~Group() {
   for (int m = 0; m < size(); ++m)
     if (m != rank() && !notices_[static_cast<size_t>(m)]->there) {
-      channel_->give_up(notices_[static_cast<size_t>(m)]->message);
+      if (broken_.empty()) channel_->give_up(notices_[static_cast<size_t>(m)]->message);
       notices_[static_cast<size_t>(m)].release();  // MPI may still write to it
     }
 }
@@ -159,12 +170,21 @@ bool Group::is_on_one_machine() const {
   return std::ranges::all_of(members_, [](const Member& m) { return m.pid != 0; });
 }
 
+bool Group::may_be_gone(int member) const {
+  const int64_t pid = members_[static_cast<size_t>(member)].pid;
+  return pid ? os::has_ended(pid) : somebody_died.load();
+}
+
 bool Group::has_failed() {
   for (int m = 0; m < size(); ++m)
-    if (m != rank() && ((has_left(m) && notices_[static_cast<size_t>(m)]->header.failed) ||
-                        os::has_ended(members_[static_cast<size_t>(m)].pid)))
-      return true;
+    if (m != rank() && (has_left(m) ? notices_[static_cast<size_t>(m)]->header.failed : may_be_gone(m))) return true;
   return !broken_.empty();
+}
+
+bool Group::has_ended() {
+  for (int m = 0; m < size(); ++m)
+    if (m != rank() && !has_left(m) && !may_be_gone(m)) return false;
+  return true;
 }
 
 bool Group::has_left(int member) {
@@ -172,10 +192,18 @@ bool Group::has_left(int member) {
   try {
     if (!notice.there) notice.there = channel_->done(notice.message);
   } catch (const DistributedError& e) {
-    notice.there = true;
+    notice.there = notice.gone = true;
     notice.header = header(0, "", e.what());
   }
   return notice.there;
+}
+
+// A process ends when it has what it needs, which may be before others do.
+bool Group::did_its_part(int member) const {
+  const Header& last = notices_[static_cast<size_t>(member)]->header;
+  if (last.failed) return false;
+  if (partner_ < 0) return last.signature >= meetings_;
+  return member != partner_ || last.pairs >= pairs_[static_cast<size_t>(member)];
 }
 
 void Group::raise_if_broken() const {
@@ -189,7 +217,7 @@ void Group::look_after(const std::string& what, const std::vector<int>& missing,
   const auto now = Clock::now();
   for (int m = 0; m < size(); ++m) {
     if (m == rank()) continue;
-    if (has_left(m))
+    if (has_left(m) && !did_its_part(m))
       fail<DistributedError>(what, name(m) + " takes part no more: " + notices_[static_cast<size_t>(m)]->header.text,
                              "see its output");
   }
@@ -197,14 +225,17 @@ void Group::look_after(const std::string& what, const std::vector<int>& missing,
   if (now - looked > kLookAtProcess) {
     looked = now;
     for (int m : missing)
-      if (os::has_ended(members_[static_cast<size_t>(m)].pid))
+      if (!notices_[static_cast<size_t>(m)]->there && os::has_ended(members_[static_cast<size_t>(m)].pid))
         fail<DistributedError>(
             what, name(m) + " (pid " + std::to_string(members_[static_cast<size_t>(m)].pid) + ") has ended",
             "see its output for the reason");
   }
   if (now - since > limit_) {
     std::string who;
-    for (int m : missing) who += (who.empty() ? "" : ", ") + name(m);
+    for (int m : missing) {
+      who += (who.empty() ? "" : ", ") + name(m);
+      if (may_be_gone(m)) notices_[static_cast<size_t>(m)]->gone = true;
+    }
     fail<DistributedError>(what, who + " did not come within " + seconds(limit_),
                            "look there for what hangs; init_process_group(timeout=...) sets the limit");
   }
@@ -233,6 +264,8 @@ void Group::compare(const Header& mine, const std::vector<std::pair<int, const H
 
 void Group::meet(uint64_t signature, const std::string& what, const std::string& failure) {
   raise_if_broken();
+  ++meetings_;
+  partner_ = -1;
   const Header mine = header(signature, what, failure);
   Messages messages(*this, what);
   auto* sent = reinterpret_cast<Header*>(messages.room(sizeof mine));
@@ -260,6 +293,8 @@ void Group::meet(uint64_t signature, const std::string& what, const std::string&
 
 void Group::meet_one(int member, uint64_t signature, const std::string& what) {
   raise_if_broken();
+  ++pairs_[static_cast<size_t>(member)];
+  partner_ = member;
   const Header mine = header(signature, what, "");
   Messages messages(*this, what);
   auto* sent = reinterpret_cast<Header*>(messages.room(sizeof mine));
@@ -273,12 +308,19 @@ void Group::meet_one(int member, uint64_t signature, const std::string& what) {
 
 void Group::leave(const std::string& why) noexcept {
   try {
-    auto* notice = new Header(header(0, "it ended", why));  // as long as MPI needs it
-    for (int m = 0; m < size(); ++m)
-      if (m != rank()) channel_->done(channel_->send(m, kLeaving, notice, sizeof *notice));
+    for (int m = 0; m < size(); ++m) {
+      if (m == rank()) continue;
+      const Notice& last = *notices_[static_cast<size_t>(m)];
+      if (last.gone || (has_left(m) && last.header.failed)) continue;  // it does not look any more
+      auto* notice = new Header(header(meetings_, "it ended", why));   // as long as MPI needs it
+      notice->pairs = pairs_[static_cast<size_t>(m)];
+      channel_->done(channel_->send(m, kLeaving, notice, sizeof *notice));
+    }
   } catch (...) {  // the others find out by themselves
   }
 }
+
+void note_death() noexcept { somebody_died = true; }
 
 // ---- all groups ------------------------------------------------------------------------------------------------------
 namespace {
@@ -308,6 +350,9 @@ int32_t add_group(std::unique_ptr<Channel> channel, std::vector<Member> members,
 void close_groups() { groups().all.clear(); }
 bool any_broken() {
   return std::ranges::any_of(groups().all, [](const auto& group) { return group.second->has_failed(); });
+}
+bool all_ended() {
+  return std::ranges::all_of(groups().all, [](const auto& group) { return group.second->has_ended(); });
 }
 
 void leave_groups(const std::string& why) noexcept {

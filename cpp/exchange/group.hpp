@@ -62,7 +62,7 @@ class Group {
   void use(std::unique_ptr<Transport> direct);
 
   // Returns when `done` is true, which is asked again and again. DistributedError, as Messages::wait(): one of those
-  // that `missing` names is late or has died, or any has left.
+  // that `missing` names is late or has died, or any has left that has failed or not done its part of this.
   void wait(const std::string& what, const std::function<bool()>& done,
             const std::function<std::vector<int>()>& missing);
   // All members tell each other what comes next and whether they are well. DistributedError on all if one has failed
@@ -76,6 +76,7 @@ class Group {
   void break_with(const std::string& why) { broken_ = why; }
   void raise_if_broken() const;
   bool has_failed();  // it is broken, or a member has left after an error
+  bool has_ended();   // all other members have left or are gone
   const std::string& broken() const { return broken_; }
 
  private:
@@ -84,6 +85,8 @@ class Group {
   Header header(uint64_t signature, const std::string& what, const std::string& failure) const;
   void compare(const Header& mine, const std::vector<std::pair<int, const Header*>>& others) const;
   bool has_left(int member);
+  bool may_be_gone(int member) const;   // its process has ended, or it is on another machine and some process has
+  bool did_its_part(int member) const;  // before it left: what it sent may still be under way
   void look_after(const std::string& what, const std::vector<int>& missing,
                   std::chrono::steady_clock::time_point since);
 
@@ -93,6 +96,9 @@ class Group {
   std::vector<Member> members_;
   std::chrono::duration<double> limit_;
   std::string broken_;
+  uint64_t meetings_ = 0;        // of all, begun so far: one before each collective
+  std::vector<uint32_t> pairs_;  // and with each member alone
+  int partner_ = -1;             // of the last meeting; -1: all
   // One message that may come from each member: that it leaves.
   struct Notice;
   std::vector<std::unique_ptr<Notice>> notices_;
@@ -103,6 +109,8 @@ Group& group_of(int32_t number);  // DistributedError: there is none
 int32_t add_group(std::unique_ptr<Channel> channel, std::vector<Member> members, std::chrono::duration<double> limit);
 void close_groups();
 bool any_broken();
+void note_death() noexcept;  // MPI's launcher says that some process has died. Any thread
+bool all_ended();
 void leave_groups(const std::string& why) noexcept;
 
 }  // namespace sg

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -135,9 +136,18 @@ def _at_exit() -> None:
             print(f"distributed: the last collective failed: {_last_error}", file=sys.stderr)
     well = not _last_error and not _left_alone and not _core._groups_broken()
     _core._groups_leave(_last_error if well else _last_error or "it ended after another process failed")
+    while well and not _core._groups_ended():  # MPI's end waits, too, and warns of messages that nobody has taken
+        time.sleep(1e-3)
+        well = not _core._groups_broken()
+    if sys.platform != "win32" and signal.getsignal(signal.SIGUSR1) is _note_death:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # for the interpreter's end, which has no handlers
     _core._groups_close()
     if well and _mpi().Is_initialized() and not _mpi().Is_finalized():
         _mpi().Finalize()
+
+
+def _note_death(*_: Any) -> None:
+    _core._note_death()
 
 
 def _survive() -> None:
@@ -145,7 +155,7 @@ def _survive() -> None:
     if sys.platform == "win32":
         return
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.signal(signal.SIGUSR1, _note_death)
 
 
 def _open(communicator: Any, ranks: tuple[int, ...], seconds: float) -> int:
