@@ -180,6 +180,16 @@ def test_what_cannot_be_started_says_why(tmp_path: Path, capsys: pytest.CaptureF
         assert said in capsys.readouterr().err
 
 
+def test_a_job_of_slurm_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"):
+        monkeypatch.delenv(name, raising=False)
+    assert launch.allocation() == (1, 0)
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    assert launch.allocation() == (2, 0)
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    assert launch.allocation() == (2, 4)
+
+
 @pytest.mark.needs("scripts")
 def test_open_mpi_does_not_start_programs_of_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     starter = fake(tmp_path, "mpiexec (OpenRTE) 4.1.4")

@@ -58,7 +58,9 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """The exit status of the first process that failed, or 0."""
     hosts = hosts_of(options.hosts)
-    count = options.count or sum(slots for _, slots in hosts)
+    machines, tasks = allocation()
+    remote = bool(hosts) or machines > 1
+    count = options.count or sum(slots for _, slots in hosts) or tasks
     if not count:
         raise UserError("launch: how many processes? Give -n N, or --hosts HOST:N")
     if not options.module and not Path(options.program).is_file():
@@ -68,14 +70,22 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("launch: works by signals, which Windows does not have; start the program with mpiexec itself")
     kind = kind_of(starter)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the others, as Ctrl-C does
-    with Control(count, remote=bool(hosts)) as control:
+    with Control(count, remote=remote) as control:
         environment = {k: v for k, v in os.environ.items() if k not in STALE}
-        environment |= control.variables | {"MASTER_ADDR": hosts[0][0] if hosts else "127.0.0.1"}
+        environment |= control.variables | {
+            "MASTER_ADDR": hosts[0][0] if hosts else socket.gethostname() if remote else "127.0.0.1"
+        }
         environment["SPIROGRAD_LAUNCH_DEVICE"] = options.device or ""
         program = ["-m", options.program] if options.module else [options.program]
         supervisor = [sys.executable, "-I", str(Path(__file__).with_name("supervise.py"))]
         words = [*arguments_of(kind, starter, count, hosts, control.variables), *supervisor, *program]
         return control.watch([*words, *options.arguments], environment)
+
+
+def allocation() -> tuple[int, int]:
+    """How many machines and processes Slurm has given this job: MPI starts them there by itself. (1, 0): it is none."""
+    machines, tasks = (os.environ.get(name, "") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"))
+    return int(machines) if machines.isdecimal() else 1, int(tasks) if tasks.isdecimal() else 0
 
 
 def hosts_of(text: str | None) -> list[tuple[str, int]]:

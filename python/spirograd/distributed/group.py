@@ -238,7 +238,7 @@ def init_process_group(
         if size != asked:
             raise _core.DistributedError(
                 f"init_process_group: {asked} processes are asked for and MPI has {size}; start them with "
-                f"mpiexec -n {asked} of the MPI that mpi4py uses"
+                f"mpiexec -n {asked} of the MPI that mpi4py uses, or with srun --mpi=pmi2 (MPICH) or pmix (Open MPI)"
             )
     if rank >= 0 and rank != mine:
         raise ValueError(f"init_process_group: rank={rank}, but the launcher made this process rank {mine}")
