@@ -274,6 +274,9 @@ class Compiler {
         emit_.load(i, ops);
       else
         emit_.alu(nodes[n], ops);
+      // At once, because what is written past the caches arrives while the next loops run.
+      for (int32_t s : stores)
+        if (!v.ahead && !written[s] && view_of(s).streams && instr(s).a == i) emit_.store(s, ops), written[s] = true;
     }
     for (int32_t s : stores)
       if (!written[s]) emit_.store(s, out.element);
