@@ -101,6 +101,20 @@ def test_a_bias_is_added_to_the_finished_product(k: int, dtype: str) -> None:
         wide[:, 1:-1] = a @ b.T + bias[1:]
         np.testing.assert_array_equal(wide.numpy()[:, 1:-1], product + bias.numpy()[1:])
         batch = sg.stack([a, 2 * a]) @ b.T + sg.stack([bias[1:], bias[:-1]]).unsqueeze(1)
-        if m > 1:  # one row alone is added up in another order
-            np.testing.assert_array_equal(batch[1].numpy(), (2 * a @ b.T).numpy() + bias.numpy()[:-1])
+        own = (2 * a @ b.T).numpy() + bias.numpy()[:-1]
+        if m > 1:
+            np.testing.assert_array_equal(batch[1].numpy(), own)
+        else:  # one row alone is added up in another order
+            np.testing.assert_allclose(batch[1].numpy(), own, rtol=0, atol=1e-4 if dtype == "float32" else 1e-12)
         np.testing.assert_array_equal((a @ b.T + bias[1]).numpy(), product + bias.numpy()[1])
+
+
+@pytest.mark.parametrize("n", [31, 512, 1027])
+@pytest.mark.parametrize("k", [1, 257, 600])
+def test_a_row_times_a_matrix_has_the_bits_of_the_row_of_a_product(k: int, n: int) -> None:
+    """On a CPU, where the rows of the matrix lie in order: read in longer runs, and added up the same way."""
+    rng = np.random.default_rng(5)
+    a, b = (sg.tensor(rng.normal(size=s).astype(np.float32)) for s in ((3, k), (k, n)))
+    whole = (a @ b).numpy()
+    for i in range(3):
+        np.testing.assert_array_equal((a[i] @ b).numpy(), whole[i])

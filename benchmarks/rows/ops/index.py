@@ -79,7 +79,7 @@ def topk(context: Context) -> Iterator[Result]:
     yield from operation.run(context, "topk", f"100 of {x.size:,} float32", Goal(("torch",), most=2.0))
 
 
-@row("cumsum", cpu=False)
+@row("cumsum")
 def cumsum(context: Context) -> Iterator[Result]:
     """Running sums of 16M floats."""
     x: Any = normal(elements(context))

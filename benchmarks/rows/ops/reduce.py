@@ -169,3 +169,14 @@ def products(context: Context) -> Iterator[Result]:
             (a, b), form, {"numpy": form, "torch": form, "jax.jit": form}, truth=truth, tolerance=1e-4
         )
         yield from operation.run(context, "products", f"{n} x {n} x {n}", Goal(("numpy",), speed=0.95))
+
+
+@row("vectors", gpu=False)
+def vectors(context: Context) -> Iterator[Result]:
+    """A float32 matrix of 512 and of 2048 sides times a vector, from both sides."""
+    for n in (64,) if context.quick else (512, 2048):
+        m, v = normal(n, n), normal(n, seed=1)
+        for case, form in ("matrix x vector", lambda _, m, v: m @ v), ("vector x matrix", lambda _, m, v: v @ m):
+            truth = form(None, m.astype(np.float64), v)
+            operation = Operation((m, v), form, {"numpy": form, "torch": form}, truth=truth, tolerance=1e-4)
+            yield from operation.run(context, "vectors", f"{case}, {n} x {n}", Goal(("torch",), most=1.0))

@@ -42,7 +42,11 @@ def add(commands: Any) -> None:
         "[ARGUMENT ...]",
     )
     command.add_argument(
-        "-n", type=positive, dest="count", metavar="N", help="how many processes (default: as --hosts)"
+        "-n",
+        type=positive,
+        dest="count",
+        metavar="N",
+        help="how many processes (default: as --hosts, or as the job of Slurm)",
     )
     command.add_argument("--hosts", metavar="HOST:N,...", help="machines, and how many processes each of them runs")
     command.add_argument(
