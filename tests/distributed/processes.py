@@ -35,7 +35,8 @@ def run(
     """The finished run, with its output; everything it started is ended."""
     env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1", **(variables or {})}
     # MPICH's mpiexec ends all when a process dies; one that dies behind a shell leaves the others time to notice.
-    behind = ["sh", "-c", '"$@" || { sleep 3; exit 1; }', "sh"]
+    own_host = '[ -z "${HOSTS:-}" ] || export NCCL_HOSTID="host $PMI_RANK"; '
+    behind = ["sh", "-c", own_host + '"$@" || { sleep 3; exit 1; }', "sh"]
     command = [mpiexec(), *options, "-n", str(processes), *behind, sys.executable, str(HERE / program), *arguments]
     with subprocess.Popen(
         command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True

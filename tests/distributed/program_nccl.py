@@ -19,6 +19,7 @@ from spirograd import distributed as dist
 from spirograd.nn.parallel import DistributedDataParallel as DDP
 
 LIMIT = 2.0
+CALM = ("train", "gathers", "many_calls")  # nobody fails
 F = sg.nn.functional
 
 
@@ -116,17 +117,31 @@ def gathers(early: sg.Tensor) -> None:
         assert again == batches + 1, f"{again} of {batches + 1} in a window, with one that tries each larger window"
 
 
-def raises_in_time(count: int, part: str, op: str = "max") -> None:
-    x = sg.ones(count)
+def many_calls(early: sg.Tensor) -> None:
+    """Large values in several groups of calls, of which NCCL begins with the first before it has the last."""
+    rank, mock = dist.get_rank(), ctypes.CDLL("libnccl.so.2") if "MOCK_CUDA_UUID" in os.environ else None
+    for count, n, groups in ((65, 1 << 19, 2), (65, 3, 1), (31, 3 << 19, 1), (96, 1 << 19, 3)):
+        tensors = [sg.full((n + i,), float(rank + i)) for i in range(count)]
+        dist.all_reduce(sg.ones(3), "max")
+        before = mock.mock_groups() if mock else 0
+        dist.all_reduce_coalesced(tensors, "max")
+        assert all((x == i + 1).all().item() for i, x in enumerate(tensors)), (count, n)
+        if mock:
+            assert mock.mock_groups() - before == groups, (count, n, mock.mock_groups() - before)
+
+
+def raises_in_time(count: int, part: str, op: str = "max", before: int = 0) -> None:
+    tensors = [sg.ones(1 << 19) for _ in range(before)] + [sg.ones(count)]
     begin = time.perf_counter()
     try:
-        dist.all_reduce(x, op)
+        dist.all_reduce_coalesced(tensors, op)
     except sg.DistributedError as error:
         text = str(error)
     else:
         raise AssertionError("nothing was raised")
     name = "maximum" if op == "max" else op
-    assert part in text and f"all_reduce({name}) of float32 [{count}] by NCCL" in text, text
+    first = f"{before + 1} tensors, the first float32 [{1 << 19}]" if before else f"float32 [{count}]"
+    assert part in text and f"all_reduce({name}) of {first} by NCCL" in text, text
     assert time.perf_counter() - begin < LIMIT + 5
     dist.destroy_process_group()
     y = sg.ones(3)
@@ -166,6 +181,19 @@ def dies_among_copies(early: sg.Tensor) -> None:
 def hangs_among_copies(early: sg.Tensor) -> None:
     make_window()
     raises_in_time(672, f"process {1 - dist.get_rank()}", "sum")
+
+
+def fails_among_later_calls(early: sg.Tensor) -> None:
+    own = "NCCL: a collective answered unhandled system error (a mock's words)"
+    raises_in_time(664, own if dist.get_rank() else "process 1 takes part no more", before=64)
+
+
+def dies_among_later_calls(early: sg.Tensor) -> None:
+    raises_in_time(668, "process 1", before=64)
+
+
+def hangs_among_later_calls(early: sg.Tensor) -> None:
+    raises_in_time(672, f"process {1 - dist.get_rank()}", before=64)
 
 
 def no_window(early: sg.Tensor) -> None:
@@ -243,9 +271,9 @@ def main() -> None:
         rank = dist.environment.rank() or 0
         early = sg.full((1000,), float(rank))
         sg.synchronize()
-        dist.init_process_group("nccl", timeout=30 if what in ("train", "gathers") else LIMIT)
+        dist.init_process_group("nccl", timeout=30 if what in CALM else LIMIT)
         globals()[what](early)
-    if what in ("train", "gathers", "missing"):
+    if what in (*CALM, "missing"):
         dist.destroy_process_group()
     else:
         (Path(sys.argv[2]) / str(rank)).touch()

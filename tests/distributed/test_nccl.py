@@ -1,5 +1,5 @@
-"""The NCCL backend in two processes: on one software device, with mock libraries in place of CUDA and NCCL, or on two
-of NVIDIA's GPUs, where these are.
+"""The NCCL backend in two processes: on one software device, with mock libraries in place of CUDA and NCCL, or on one
+or two of NVIDIA's GPUs, where these are.
 
 What the mocks cannot show: that NVIDIA's driver opens Vulkan's memory, and that NCCL itself works.
 """
@@ -39,10 +39,12 @@ def mocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def nccl(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The same; without mocks where there are two of NVIDIA's GPUs and NCCL."""
+    """The same; without mocks where there are NVIDIA's GPUs and NCCL: one for each process, or one for both, which say
+    that they are on two machines, because NCCL takes a GPU once for each of its machines."""
     gpus = [d for d in sg.Device.list() if d.kind == "gpu" and d.vendor == "NVIDIA"]
-    if len(gpus) > 1 and sg.distributed.is_nccl_available():
-        return {"OWN_GPU": "1"}
+    if gpus and sg.distributed.is_nccl_available():
+        one = {"LOCAL_RANK": "0", "HOSTS": "2", "NCCL_SOCKET_IFNAME": "lo"}
+        return {"OWN_GPU": "1"} | (one if len(gpus) == 1 else {})
     variables: dict[str, str] = request.getfixturevalue("mocks")
     return variables
 
@@ -65,6 +67,12 @@ def test_few_values_are_copied_and_added_here(nccl: dict[str, str]) -> None:
     assert done.stdout.count("all right") == 2, done.stdout
 
 
+def test_later_calls_come_while_earlier_values_move(nccl: dict[str, str]) -> None:
+    done = run(2, "program_nccl.py", "many_calls", variables=nccl)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2, done.stdout
+
+
 def test_training(nccl: dict[str, str]) -> None:
     done = run(2, "program_training.py", "gpu", "2", variables=nccl)
     assert done.returncode == 0, done.stdout
@@ -79,7 +87,7 @@ def first_finds_all_right(program: str, how: str, folder: Path, variables: dict[
     assert (folder / "0").exists(), done.stdout
 
 
-@pytest.mark.parametrize("among", ["", "_among_copies"])
+@pytest.mark.parametrize("among", ["", "_among_copies", "_among_later_calls"])
 @pytest.mark.parametrize("how", ["fails", "dies", "hangs"])
 def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: str, among: str, tmp_path: Path) -> None:
     first_finds_all_right("program_nccl.py", how + among, tmp_path, mocks)

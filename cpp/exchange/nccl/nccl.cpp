@@ -18,6 +18,8 @@ namespace {
 
 using Kind = Collective::Kind;
 constexpr std::chrono::seconds kDrain{2};  // after an abort
+// What a batch has several groups of calls for: the values of one take longer than the calls of the next.
+constexpr size_t kCalls = 32, kBytes = size_t{64} << 20, kBytesOfCall = size_t{1} << 20;
 
 struct Element {
   Nccl::Type type;
@@ -106,28 +108,31 @@ class NcclTransport final : public Transport {
       throw;
     }
   }
-  // All calls in one group of NCCL's, which the stream begins in end().
-  template <class F>
-  void begin(F calls) {
+  using Calls = std::function<void(const Nccl&, Nccl::Communicator, Nccl::Stream)>;
+  // The first group of calls, which the stream begins in let_go().
+  void begin(const Calls& calls) {
     const Cuda::Current current(cuda_);
     try {
       held_ = cuda_.hold();
-      nccl_.check("ncclGroupStart", nccl_.begin());
-      calls(nccl_, communicator_, cuda_.stream());
-      nccl_.check("ncclGroupEnd", nccl_.end(), communicator_);
+      ask(calls);
     } catch (...) {
       cancel();
       throw;
     }
   }
-  // On return they have been done.
-  void end(Group& group, const std::string& what, const std::vector<int>& missing,
-           const std::function<void()>& meanwhile) {
+  // A group of calls. NCCL has taken the one before.
+  void ask(const Calls& calls) {
     const Cuda::Current current(cuda_);
-    cuda_.let_go(held_);
-    meanwhile();
+    nccl_.check("ncclGroupStart", nccl_.begin());
+    calls(nccl_, communicator_, cuda_.stream());
+    nccl_.check("ncclGroupEnd", nccl_.end(), communicator_);
+  }
+  void let_go() { cuda_.let_go(held_); }
+  // Until NCCL has taken all calls, and done() says yes.
+  void wait(Group& group, const std::string& what, const std::vector<int>& missing, const std::function<bool()>& done) {
+    const Cuda::Current current(cuda_);
     try {
-      wait_for(nccl_, communicator_, group, what, missing, [this] { return cuda_.idle(); });
+      wait_for(nccl_, communicator_, group, what, missing, done);
     } catch (...) {
       cancel();
       throw;
@@ -175,6 +180,7 @@ class NcclBatch final : public Batch {
       place_in_window();
     else
       place_all();
+    groups_ = groups();
     device_.hand_over(buffers_, before_);
     try {
       if (transport_.number() && !is_pair() && !window_) begin();
@@ -191,7 +197,11 @@ class NcclBatch final : public Batch {
     if (window_) return run_copies(what, meanwhile);
     if (!transport_.number()) transport_.open(group_);
     if (!begun_) begin();
-    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), [&] { go_on(meanwhile); });
+    transport_.let_go();
+    const std::vector<int> missing = is_pair() ? std::vector{root()} : others(group_);
+    if (asked_ < groups_) transport_.wait(group_, what, missing, [this] { return !ask_for_more(); });
+    go_on(meanwhile);
+    transport_.wait(group_, what, missing, [this] { return transport_.cuda().idle(); });
     ran_ = true;
     if (row_) transport_.copies.open_window(device_, group_, rows());
   }
@@ -252,9 +262,26 @@ class NcclBatch final : public Batch {
   bool is_pair() const { return is_between_two(calls_.front().part.what.kind); }
   void begin() {
     begun_ = transport_.number();
-    transport_.begin([this](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
-      for (const Call& c : calls_) add(c, nccl, communicator, stream);
-    });
+    transport_.begin(next_group());
+  }
+  // NCCL begins with a group when it has all calls of it, so that those of the next ones come while values move. The
+  // same in all members, as NCCL wants it.
+  size_t groups() const {
+    size_t bytes = 0;
+    for (const Call& c : calls_) bytes += bytes_of(c);
+    if (bytes < calls_.size() * kBytesOfCall) return 1;
+    return std::max<size_t>(1, std::min(calls_.size() / kCalls, bytes / kBytes));
+  }
+  bool ask_for_more() {
+    if (asked_ == groups_) return false;
+    transport_.ask(next_group());
+    return true;
+  }
+  NcclTransport::Calls next_group() {
+    const size_t first = asked_ * calls_.size() / groups_, end = ++asked_ * calls_.size() / groups_;
+    return [=, this](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
+      for (size_t i = first; i < end; ++i) add(calls_[i], nccl, communicator, stream);
+    };
   }
   void run_copies(const std::string& what, const std::function<void()>& meanwhile) {
     begun_copies_ = true;
@@ -336,6 +363,7 @@ class NcclBatch final : public Batch {
   size_t row_ = 0;     // bytes of all parts, if they are gathered
   BufferRef window_;   // in which they are, or null
   int64_t begun_ = 0;  // with the communicator of this number; 0: not yet
+  size_t groups_ = 1, asked_ = 0;
   bool begun_copies_ = false, ran_ = false, taken_back_ = false;
 };
 

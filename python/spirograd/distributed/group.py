@@ -161,7 +161,7 @@ def _survive() -> None:
 def _open(communicator: Any, ranks: tuple[int, ...], seconds: float) -> int:
     """The group's number in the core."""
     mpi = _mpi()
-    here = socket.gethostname()
+    here = os.environ.get("NCCL_HOSTID") or socket.gethostname()  # what NCCL takes for a machine
     places = communicator.allgather((here, os.getpid()))
     return _core._group_open(
         mpi.__file__,

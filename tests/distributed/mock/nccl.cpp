@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "mock.hpp"
@@ -19,7 +20,7 @@
 namespace {
 
 enum { kSuccess = 0, kSystemError = 2, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7 };
-constexpr size_t kMost = 4, kChunk = 1 << 14;  // ranks; bytes
+constexpr size_t kMost = 4, kChunk = 1 << 17;  // ranks; bytes
 constexpr size_t kFails = 664, kKills = 668, kHangs = 672;
 
 // Of all ranks; zeroes at first.
@@ -74,7 +75,8 @@ std::vector<Window> windows;
 int window_gathers = 0;
 
 std::vector<std::pair<MockStream*, std::function<void()>>> waiting;
-int depth = 0;
+std::vector<Communicator*> asked;
+int depth = 0, groups = 0;
 
 // ---- arithmetic
 double from_half(uint16_t h) {
@@ -156,10 +158,12 @@ size_t size_of(int type) {
 }
 
 // ---- what is asked for
-int add(const Communicator* c, void* stream, std::function<void()> task) {
+int add(Communicator* c, void* stream, std::function<void()> task) {
   if (c->blocking) return static_cast<MockStream*>(stream)->add(std::move(task)), kSuccess;
+  if (c->state == kInProgress || !depth) return kInvalidUsage;  // the caller waits, and always makes groups
   waiting.emplace_back(static_cast<MockStream*>(stream), std::move(task));
-  return depth ? kSuccess : kInvalidUsage;  // the caller always makes groups
+  asked.push_back(c);
+  return kSuccess;
 }
 
 // Each rank shows `shown` runs of the elements [at, at + n) to the others, then takes what it wants of theirs.
@@ -242,9 +246,18 @@ const char* ncclGetLastError(Communicator*) { return "a mock's words"; }
 int ncclGroupStart() { return ++depth, kSuccess; }
 int ncclGroupEnd() {
   if (--depth) return kInvalidUsage;
-  for (auto& [stream, task] : waiting) stream->add(std::move(task));
-  waiting.clear();
-  return kSuccess;
+  if (waiting.empty()) return kSuccess;
+  ++groups;
+  for (Communicator* c : asked) c->state = kInProgress;
+  std::thread([tasks = std::exchange(waiting, {}), communicators = std::exchange(asked, {})] {
+    usleep(100);
+    for (const auto& [stream, task] : tasks) stream->add(task);
+    for (Communicator* c : communicators) {
+      int state = kInProgress;
+      c->state.compare_exchange_strong(state, kSuccess);  // unless it has failed
+    }
+  }).detach();
+  return kInProgress;
 }
 int ncclAllReduce(const void* in, void* out, size_t count, int type, int operation, Communicator* c, void* stream) {
   return together(c, stream, in, count, type, 1, [=](size_t at, size_t n, size_t unit) {
@@ -278,8 +291,9 @@ int ncclAllGather(const void* in, void* out, size_t count, int type, Communicato
       memcpy(static_cast<char*>(out) + (static_cast<size_t>(r) * count + at) * unit, c->shared->values[r], n * unit);
   });
 }
-// For tests: gathers in place within a window.
+// For tests: gathers in place within a window; groups of calls.
 int mock_window_gathers() { return window_gathers; }
+int mock_groups() { return groups; }
 int ncclSend(const void* in, size_t count, int type, int to, Communicator* c, void* stream) {
   return add(c, stream, [=] {
     const size_t bytes = count * size_of(type);
