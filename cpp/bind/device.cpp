@@ -106,9 +106,13 @@ py::object best() {
   return object_of(id);
 }
 
+// Of a fact that stays as it is.
 template <class T>
 auto field(T DeviceInfo::* member) {
-  return [member](DeviceId id) { return info_of(id).*member; };
+  return [member](DeviceId id) -> const T& {
+    static const DeviceInfo cpu = cpu_device().info();
+    return (id.is_gpu() ? gpus().devices.at(id.index) : cpu).*member;
+  };
 }
 
 void add_fields(py::class_<DeviceId>& type) {

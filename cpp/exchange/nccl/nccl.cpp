@@ -237,6 +237,10 @@ class NcclBatch final : public Batch {
       if (in) c.in = place(p.in, p.in_at, in, before_, true);
       if (out) c.out = place(p.out, p.out_at, out, after_, false);
     }
+    const auto address = [](const BufferRef& b) { return b.get(); };
+    std::ranges::sort(buffers_, {}, address);
+    const auto again = std::ranges::unique(buffers_, {}, address);
+    buffers_.erase(again.begin(), again.end());
   }
 
   // Memory that was made before NCCL was asked for is not open to CUDA, so a copy of it stands in.
@@ -252,8 +256,7 @@ class NcclBatch final : public Batch {
         copies.push_back({lent, buffer, 0, at, bytes});
       at = 0;
     }
-    if (std::ranges::find(buffers_, lent.get(), [](const BufferRef& b) { return b.get(); }) == buffers_.end())
-      buffers_.push_back(lent);
+    buffers_.push_back(lent);
     return transport_.cuda().address(device_, lent, memory) + at;
   }
 

@@ -82,7 +82,7 @@ def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     batches: dict[bool, list[Tensor]] = {}
     for x in tensors:
         if x.numel():
-            batches.setdefault(x.device.type != "cpu", []).append(x.detach())
+            batches.setdefault(not x.is_cpu, []).append(x.detach())
     return [batches[on_gpu] for on_gpu in sorted(batches)]
 
 
