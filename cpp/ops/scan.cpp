@@ -55,8 +55,10 @@ struct Items<scan, T> {
   Item load(int64_t at) const { return {x[at], at}; }
   void store(int64_t at, int64_t row, Item item) const { out[at] = item.at - row; }
   Item combine(Item a, Item b) const {
-    const bool passes = scan == Scan::maximum ? b.value >= a.value : b.value <= a.value;
-    return b.value != b.value || (a.value == a.value && passes) ? b : a;
+    const bool stays = scan == Scan::maximum ? b.value < a.value : b.value > a.value;
+    if (stays) [[likely]]
+      return a;
+    return b.value != b.value || a.value == a.value ? b : a;  // not a number: the last one
   }
 };
 
@@ -76,16 +78,17 @@ struct Items<Scan::linear, T> {
 constexpr int64_t kMostItemBytes = 16;
 constexpr int64_t kCpuChunk = 32768;
 
-template <Scan scan, class T>
-void scan_on_cpu(const CpuArgs& args) {
+template <Scan scan, class T, bool reverse>
+void scan_one_way(const CpuArgs& args) {
   const int64_t length = args.words[0], row = args.words[1], chunk = args.words[2];
-  const bool carried = args.words[3] != 0, reverse = args.words[4] != 0;
+  const bool carried = args.words[3] != 0;
   const Items<scan, T> items(args);
   using Item = typename Items<scan, T>::Item;
   const auto place = [&](int64_t at) { return reverse ? length - 1 - at : at; };
   // From `begin` on, continuing from `carry` (nullptr: not needed). A sum restarts every kBlock elements and is added
   // to that of the blocks before, so the error grows with the number of blocks, not of elements.
-  constexpr int64_t kBlock = scan == Scan::sum ? 64 : std::numeric_limits<int64_t>::max();
+  constexpr bool rounds = scan == Scan::sum && std::is_floating_point_v<T>;
+  constexpr int64_t kBlock = rounds ? 64 : std::numeric_limits<int64_t>::max();
   const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
     int64_t column = begin % row;
     bool behind = column != 0 && carry;
@@ -132,6 +135,11 @@ void scan_on_cpu(const CpuArgs& args) {
       walk(c * chunk, end_of(c), carried && c ? &totals[c - 1] : nullptr,
            [&](int64_t at, int64_t begin, const Item& item) { items.store(place(at), begin, item); });
   });
+}
+
+template <Scan scan, class T>
+void scan_on_cpu(const CpuArgs& args) {
+  args.words[4] ? scan_one_way<scan, T, true>(args) : scan_one_way<scan, T, false>(args);
 }
 
 template <Scan scan>

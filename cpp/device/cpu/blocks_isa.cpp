@@ -157,6 +157,15 @@ void check_index(void* d, const void* a, const void* b, const void* c, int64_t n
   T* to = static_cast<T*>(d);
   const T* x = static_cast<const T*>(a);
   const int64_t bound = *static_cast<const int64_t*>(b);
+  uint64_t signs = 0;  // of the indices, and of the distances to the last one
+  for (int64_t i = 0; i < n; ++i) {
+    const auto index = static_cast<uint64_t>(int64_t{x[i]});
+    signs |= index | (static_cast<uint64_t>(bound - 1) - index);
+  }
+  if (static_cast<int64_t>(signs) >= 0) {
+    std::memmove(to, x, static_cast<size_t>(n) * sizeof(T));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) {
     const int64_t index = x[i];
     const bool good = index >= 0 && index < bound;
