@@ -5,6 +5,7 @@
 #include "exchange/mpi.hpp"
 #include "exchange/nccl/nccl.hpp"
 #include "graph/lock.hpp"
+#include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
@@ -55,7 +56,12 @@ std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std
   return exchange(tensors, what, later);
 }
 
-bool take(const Tensor& target, const Tensor& result) { return take_result(target, result); }
+void write_results(const std::vector<Tensor>& targets, const std::vector<Tensor>& results) {
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Tensor target = targets[i].detach(), result = reshape(results.at(i), target.shape());
+    if (!take_result(target, result)) copy_(target, cast(result, target.dtype()));
+  }
+}
 
 void finish() {
   const WithoutGil unlocked;
@@ -116,8 +122,8 @@ const Callable distributed_callables[] = {
      "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int, later: bool", "tuple[Tensor, ...]",
      "One collective on each of the tensors, in one hand-over. later: on a GPU it ends when something needs it.",
      Scope::function},
-    {"_exchange_take", bound<take>, "target: Tensor, result: Tensor", "bool",
-     "target = result without a copy, or False: it has to be copied.", Scope::function},
+    {"_exchange_write", bound<write_results>, "targets: Sequence[Tensor], results: Sequence[Tensor]", "None",
+     "Each target = its result, without a copy where that can be.", Scope::function},
     {"_exchange_finish", bound<finish>, "", "None", "Waits for the collective that is to end later, if there is one.",
      Scope::function},
 };

@@ -71,25 +71,23 @@ def _folded(
     kind: str, tensors: Sequence[Tensor], op: ReduceOp, group: ProcessGroup, root: int = 0, later: bool = False
 ) -> list[Tensor]:
     """Results of a collective that reduces. For a mean, values are divided before they are added."""
-    for x in tensors:
-        if op is ReduceOp.AVG and not x.is_floating_point():
+    for x in tensors if op is ReduceOp.AVG else ():
+        if not x.is_floating_point():
             raise TypeError(f"{kind}: the mean of {x.dtype}; use a floating type, or the sum")
     return list(_exchange(kind, tensors, group, op.value, root, later))
 
 
 def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """Those with elements, in an order that is the same everywhere."""
-    batches: dict[bool, list[Tensor]] = {}
+    batches: tuple[list[Tensor], list[Tensor]] = ([], [])
     for x in tensors:
         if x.numel():
-            batches.setdefault(not x.is_cpu, []).append(x.detach())
-    return [batches[on_gpu] for on_gpu in sorted(batches)]
+            batches[not x.is_cpu].append(x)
+    return [batch for batch in batches if batch]
 
 
 def _write(tensor: Tensor, values: Tensor) -> None:
-    target, values = tensor.detach(), values.reshape(tensor.shape)
-    if not _core._exchange_take(target, values):
-        target.copy_(values)
+    _core._exchange_write([tensor], [values])
 
 
 def _root(group: ProcessGroup, rank: int, name: str) -> int:
@@ -130,8 +128,7 @@ def all_reduce_coalesced(
     where, how = group or world(), _op(op)
     if _takes_part(where):
         for batch in _by_device(tensors):
-            for tensor, values in zip(batch, _folded("all_reduce", batch, how, where, later=async_op), strict=True):
-                _write(tensor, values)
+            _core._exchange_write(batch, _folded("all_reduce", batch, how, where, later=async_op))
     return Work() if async_op else None
 
 
@@ -147,9 +144,9 @@ def broadcast_coalesced(tensors: Sequence[Tensor], src: int = 0, group: ProcessG
     root = _root(where, src, "broadcast")
     if _takes_part(where):
         for batch in _by_device(tensors):
-            for tensor, values in zip(batch, _exchange("broadcast", batch, where, root=root), strict=True):
-                if where.rank != root:
-                    _write(tensor, values)
+            values = _exchange("broadcast", batch, where, root=root)
+            if where.rank != root:
+                _core._exchange_write(batch, values)
 
 
 def reduce(
