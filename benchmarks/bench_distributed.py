@@ -24,7 +24,7 @@ from models import twins
 
 dist = sg.distributed
 F = sg.nn.functional
-TURNS = 3
+WARMING, TURNS = 3, 5
 
 
 class Case(NamedTuple):
@@ -98,12 +98,12 @@ def factors(case: Case, lib: Any, name: str, device: str, wrap: Callable[[Any], 
     """Times of one process and of all, and the factor between them."""
     alone, joint = (stepper(lib, case, device, w) for w in (lambda model: model, wrap))
     one, all_ = [], []
-    for turn in range(TURNS + 1):
+    for turn in range(WARMING + TURNS):
         dist.barrier()
         first = seconds_of(alone, case.steps) if dist.get_rank() == 0 else 0.0
         dist.barrier()
         every = seconds_of(joint, case.steps)
-        if turn:  # the first one warms up
+        if turn >= WARMING:  # kernels for plans that run often are compiled beside the first turns
             one.append(first)
             all_.append(every)
     if dist.get_rank():
@@ -188,12 +188,12 @@ def strong(device: str) -> Iterator[Result]:
     alone = stepper(sg, one, device, lambda model: model)
     joint = stepper(sg, each, device, sg.nn.parallel.DistributedDataParallel)
     times = []
-    for _ in range(TURNS + 1):
+    for _ in range(WARMING + TURNS):
         dist.barrier()
         first = seconds_of(alone, one.steps) if dist.get_rank() == 0 else 0.0
         dist.barrier()
         times.append((first, seconds_of(joint, each.steps)))
-    singles, joints = (Timing.of(samples) for samples in zip(*times[1:], strict=True))
+    singles, joints = (Timing.of(samples) for samples in zip(*times[WARMING:], strict=True))
     name = f"{'GPT L6 E384 T256' if device != 'cpu' else 'GPT L2 E64 T64'}, {rows} sequences in all"
     yield Result("strong scaling", name, "spirograd", device, singles.median / joints.median, "x", joints)
 

@@ -171,9 +171,9 @@ class Device {
   // Waits until there is room for another submission. Call without the engine lock, so that a device that hangs blocks
   // only its own users. DeviceTimeoutError, DeviceLostError.
   virtual void wait_for_room() {}
-  // Waits for all submitted work. `awake`: on a core of its own at first, where microseconds count. DeviceTimeoutError,
-  // DeviceLostError.
-  virtual void wait(bool awake = false) = 0;
+  // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
+  virtual void wait() = 0;
+  virtual bool is_idle() { return true; }  // whether wait() would return at once
   // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.

@@ -3,6 +3,8 @@
 #include "engine/exchange.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <typeinfo>
 
 #include "base/error.hpp"
@@ -70,6 +72,8 @@ void tell(const Collective& what, const std::string& text, const std::exception_
   }
 }
 
+constexpr std::chrono::milliseconds kAwake{50};
+
 // A batch between the hand-over and the end. Members meet in the order of their batches, so there is one at most.
 class UnderWay {
  public:
@@ -99,13 +103,20 @@ class UnderWay {
     const Stage stage("exchange", "stage", id_);
     const HostPaused paused;
     Group& group = group_of(what_.group);
-    device_of(id_).wait(true);
+    Device& device = device_of(id_);
+    const bool early = !device.is_idle();
+    if (early) {
+      batch_->give_way();
+      meanwhile();
+    }
+    stay_awake(device, group);
+    device.wait();
     raise_reports(id_);
     for (const NodeRef& node : sources) raise_if_failed(*node);  // somebody else may have read the report
     retire(id_, runs_);
     meet(group);
     const Stage moving("collective", "stage", id_);
-    batch_->run(text_, meanwhile);
+    batch_->run(text_, early ? [] {} : meanwhile);
   }
   // What reads a result raises the error; the others hear of it. What took one has its old value again.
   void fail(const std::exception_ptr& error) noexcept {
@@ -125,6 +136,14 @@ class UnderWay {
   std::vector<Taken> taken;
 
  private:
+  // A thread that sleeps goes on 0.1 ms late, and to what is not in the caches any more.
+  static void stay_awake(Device& device, Group& group) {
+    const auto last = std::chrono::steady_clock::now() + kAwake;
+    while (!device.is_idle() && std::chrono::steady_clock::now() < last) {
+      group.look();
+      std::this_thread::yield();
+    }
+  }
   void meet(Group& group) {
     const Stage stage("meet", "stage", id_);
     if (is_between_two(what_.kind))

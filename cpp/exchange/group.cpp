@@ -175,6 +175,11 @@ bool Group::may_be_gone(int member) const {
   return pid ? os::has_ended(pid) : somebody_died.load();
 }
 
+void Group::look() {
+  for (int m = 0; m < size(); ++m)
+    if (m != rank()) has_left(m);
+}
+
 bool Group::has_failed() {
   for (int m = 0; m < size(); ++m)
     if (m != rank() && (has_left(m) ? notices_[static_cast<size_t>(m)]->header.failed : may_be_gone(m))) return true;

@@ -282,7 +282,7 @@ class CpuDevice final : public Device {
     put_back(std::move(before));
   }
 
-  void wait(bool) override {}
+  void wait() override {}
   Status take_status() override {
     Status s;
     s.tag = status_word.tag.load(std::memory_order_acquire);

@@ -114,7 +114,8 @@ class GpuDevice final : public Device {
   void get_ready(Prepared& plan, const RunArguments& arguments) override;
   std::shared_ptr<Readback> run_job(const Job& job) override;
   void wait_for_room() override;
-  void wait(bool awake) override;
+  void wait() override;
+  bool is_idle() override;
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
   Status take_status() override;
   void empty_cache() override;
@@ -285,15 +286,18 @@ void GpuDevice::wait_for_room() {
   });
 }
 
-void GpuDevice::wait(bool awake) {
+void GpuDevice::wait() {
   ask("wait", [&](Opened& device) {
-    if (awake) device.queue.wait_awake(device.queue.submitted());
     device.queue.wait(device.queue.submitted(), true);
     if (device.copies) device.copies->wait(device.copies->submitted(), true);
     device.timing.collect();
     if (device.copy_timing) device.copy_timing->collect();
     throw_validation();
   });
+}
+
+bool GpuDevice::is_idle() {
+  return ask("wait", [](Opened& device) { return device.queue.completed() >= device.queue.submitted(); });
 }
 
 void GpuDevice::wait_at_exit(std::chrono::milliseconds limit) noexcept {

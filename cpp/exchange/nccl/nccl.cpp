@@ -191,6 +191,9 @@ class NcclBatch final : public Batch {
   }
   ~NcclBatch() override { leave(); }
 
+  // Buffers are back only when the batch has ended, but what is submitted next comes later still.
+  void give_way() override { take_back(after_); }
+
   void run(const std::string& what, const std::function<void()>& meanwhile) override {
     if (begun_ && begun_ != transport_.number())
       fail<DistributedError>(what, "it was given up", "see the error before this one");
@@ -200,7 +203,8 @@ class NcclBatch final : public Batch {
     transport_.let_go();
     const std::vector<int> missing = is_pair() ? std::vector{root()} : others(group_);
     if (asked_ < groups_) transport_.wait(group_, what, missing, [this] { return !ask_for_more(); });
-    go_on(meanwhile);
+    give_way();
+    meanwhile();
     transport_.wait(group_, what, missing, [this] { return transport_.cuda().idle(); });
     ran_ = true;
     if (row_) transport_.copies.open_window(device_, group_, rows());
@@ -290,7 +294,8 @@ class NcclBatch final : public Batch {
     begun_copies_ = true;
     try {
       transport_.copies.gather(group_.rank(), row_);
-      go_on(meanwhile);
+      give_way();
+      meanwhile();
       transport_.copies.wait(group_, what);
     } catch (...) {
       transport_.copies.give_up();
@@ -298,13 +303,8 @@ class NcclBatch final : public Batch {
     }
     ran_ = true;
   }
-  // Before the wait, although buffers are back only after it: what is submitted next comes later still.
-  void go_on(const std::function<void()>& meanwhile) {
-    take_back(after_);
-    meanwhile();
-  }
   void take_back(const std::vector<BufferCopy>& copies) {
-    device_.take_back(buffers_, copies);
+    if (!taken_back_) device_.take_back(buffers_, copies);
     taken_back_ = true;
   }
   void leave() noexcept {
@@ -313,7 +313,7 @@ class NcclBatch final : public Batch {
       if (begun_ && begun_ == transport_.number()) transport_.cancel();
       idle = transport_.drained();
     }
-    if (idle && !taken_back_) take_back({});
+    if (idle) take_back({});
     if (!idle) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
   }
 

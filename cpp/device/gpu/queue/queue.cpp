@@ -18,8 +18,7 @@ namespace sg {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kSpin = std::chrono::microseconds(80);   // a submission and its wait take 29 to 38 us on an H200
-constexpr auto kAwake = std::chrono::milliseconds(50);  // a thread that sleeps goes on 90 to 150 us later there
+constexpr auto kSpin = std::chrono::microseconds(80);  // a submission and its wait take 29 to 38 us on an H200
 constexpr auto kSlice = std::chrono::milliseconds(50);
 
 double timeout_from_env() {
@@ -188,12 +187,6 @@ uint64_t Queue::completed() {
   while (seen < value && !completed_.compare_exchange_weak(seen, value, std::memory_order_release)) {
   }
   return value;
-}
-
-void Queue::wait_awake(uint64_t value) {
-  const auto start = Clock::now();
-  while (completed_.load(std::memory_order_acquire) < value && completed() < value && Clock::now() - start < kAwake)
-    std::this_thread::yield();
 }
 
 // Short work is waited for by asking again and again, because sleeping and waking cost more. After that the driver

@@ -60,7 +60,6 @@ class Queue {
   int64_t take_count() { return count_.exchange(0); }  // submissions since the last call
   // Until `value` is done. Calls Host::check_interrupts() when `interruptible`: then the caller must hold no engine lock.
   void wait(uint64_t value, bool interruptible);
-  void wait_awake(uint64_t value);  // asks again and again, but for long work: call wait() behind it
   // Whether all work has ended: the device is lost, or finishes within `limit`.
   bool ended(std::chrono::milliseconds limit) noexcept;
   // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.
