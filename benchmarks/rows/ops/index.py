@@ -87,3 +87,21 @@ def cumsum(context: Context) -> Iterator[Result]:
     truth = np.cumsum(x.astype(np.float64))
     operation = Operation((x,), form, {"torch": form}, copies=copies(context, x.size), truth=truth, tolerance=1e-4)
     yield from operation.run(context, "cumsum", f"{x.size:,} float32", Goal(("torch",), most=2.0))
+
+
+@row("scans", gpu=False)
+def scans(context: Context) -> Iterator[Result]:
+    """Running sums and largest values along 1,024 rows of 1,024, and values by index along them."""
+    n = 64 if context.quick else 1024
+    random = np.random.default_rng(1)
+    x, whole, places = normal(n, n), random.integers(0, 100, (n, n)), random.integers(0, n, (n, n))
+    sums: Form = lambda m, x: m.cumsum(x, 1)  # noqa: E731
+    cases: dict[str, tuple[tuple[Any, ...], Form, Any]] = {
+        "cumsum int64": ((whole,), sums, np.cumsum(whole, 1)),
+        "cumsum float64": ((x.astype(np.float64),), sums, np.cumsum(x.astype(np.float64), 1)),
+        "cummax float32": ((x,), lambda m, x: m.cummax(x, 1)[0], np.maximum.accumulate(x, 1)),
+        "gather float32": ((x, places), lambda m, x, i: m.gather(x, 1, i), np.take_along_axis(x, places, 1)),
+    }
+    for case, (inputs, form, truth) in cases.items():
+        operation = Operation(inputs, form, {"torch": form}, truth=truth, tolerance=1e-12)
+        yield from operation.run(context, "scans", f"{case}, {n:,} x {n:,}", Goal(("torch",), most=2.0))
