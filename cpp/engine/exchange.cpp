@@ -104,11 +104,8 @@ class UnderWay {
     const HostPaused paused;
     Group& group = group_of(what_.group);
     Device& device = device_of(id_);
-    const bool early = !device.is_idle();
-    if (early) {
-      batch_->give_way();
-      meanwhile();
-    }
+    const bool early = !device.is_idle() && batch_->give_way();
+    if (early) meanwhile();
     stay_awake(device, group);
     device.wait();
     raise_reports(id_);

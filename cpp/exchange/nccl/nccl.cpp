@@ -192,7 +192,10 @@ class NcclBatch final : public Batch {
   ~NcclBatch() override { leave(); }
 
   // Buffers are back only when the batch has ended, but what is submitted next comes later still.
-  void give_way() override { take_back(after_); }
+  bool give_way() override {
+    take_back(after_);
+    return true;
+  }
 
   void run(const std::string& what, const std::function<void()>& meanwhile) override {
     if (begun_ && begun_ != transport_.number())
