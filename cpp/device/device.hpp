@@ -173,7 +173,7 @@ class Device {
   virtual void wait_for_room() {}
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
-  virtual bool is_idle() { return true; }  // whether wait() would return at once
+  virtual bool is_idle() { return true; }  // it computes nothing; copies to it may still be under way
   // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.

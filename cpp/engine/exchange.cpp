@@ -72,7 +72,7 @@ void tell(const Collective& what, const std::string& text, const std::exception_
   }
 }
 
-constexpr std::chrono::milliseconds kAwake{50};
+constexpr std::chrono::milliseconds kAwake{50};  // then the thread sleeps while the device computes
 
 // A batch between the hand-over and the end. Members meet in the order of their batches, so there is one at most.
 class UnderWay {
@@ -133,7 +133,7 @@ class UnderWay {
   std::vector<Taken> taken;
 
  private:
-  // A thread that sleeps goes on 0.1 ms late, and to what is not in the caches any more.
+  // A thread that sleeps goes on 0.1 ms late, and MPI's code is in the caches if it was called just before.
   static void stay_awake(Device& device, Group& group) {
     const auto last = std::chrono::steady_clock::now() + kAwake;
     while (!device.is_idle() && std::chrono::steady_clock::now() < last) {

@@ -26,7 +26,8 @@ bool take_result(const Tensor& target, const Tensor& result);
 // processes meet in any other way. Threads: under the engine lock, here and below.
 void finish_exchange();
 void finish_exchange(DeviceId id);  // if it is one of this device
-// The same for a log that is about to run, which then fails with it. `meanwhile` is called while values are on their way.
+// The same for a log that is about to run, which then fails with it. `meanwhile` is called while the device computes, or
+// while values are on their way.
 void finish_before_run(DeviceId id, const std::function<void()>& meanwhile = [] {});
 bool is_under_way(DeviceId id);
 // Gives it up: its results and the other members get the error.

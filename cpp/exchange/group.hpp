@@ -75,7 +75,7 @@ class Group {
   // Every later use raises this.
   void break_with(const std::string& why) { broken_ = why; }
   void raise_if_broken() const;
-  void look();        // whether messages have come; what looks is in the processor's caches then
+  void look();        // lets MPI take in what has come, while this thread waits for something else
   bool has_failed();  // it is broken, or a member has left after an error
   bool has_ended();   // all other members have left or are gone
   const std::string& broken() const { return broken_; }

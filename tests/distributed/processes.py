@@ -35,6 +35,7 @@ def run(
     """The finished run, with its output; everything it started is ended."""
     env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1", **(variables or {})}
     # MPICH's mpiexec ends all when a process dies; one that dies behind a shell leaves the others time to notice.
+    # With HOSTS, each process says that it is on a machine of its own.
     own_host = '[ -z "${HOSTS:-}" ] || export NCCL_HOSTID="host $PMI_RANK"; '
     behind = ["sh", "-c", own_host + '"$@" || { sleep 3; exit 1; }', "sh"]
     command = [mpiexec(), *options, "-n", str(processes), *behind, sys.executable, str(HERE / program), *arguments]

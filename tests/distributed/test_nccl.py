@@ -39,8 +39,8 @@ def mocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def nccl(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The same; without mocks where there are NVIDIA's GPUs and NCCL: one for each process, or one for both, which say
-    that they are on two machines, because NCCL takes a GPU once for each of its machines."""
+    """The same; without mocks where there are NVIDIA's GPUs and NCCL: one for each process, or one for both. Then they
+    say that they are on two machines, because NCCL takes no GPU twice on one."""
     gpus = [d for d in sg.Device.list() if d.kind == "gpu" and d.vendor == "NVIDIA"]
     if gpus and sg.distributed.is_nccl_available():
         one = {"LOCAL_RANK": "0", "HOSTS": "2", "NCCL_SOCKET_IFNAME": "lo"}

@@ -18,7 +18,8 @@ namespace {
 
 using Kind = Collective::Kind;
 constexpr std::chrono::seconds kDrain{2};  // after an abort
-// What a batch has several groups of calls for: the values of one take longer than the calls of the next.
+// A group of calls has as many calls and bytes, where a batch has several: so values of one take longer than the calls
+// of the next.
 constexpr size_t kCalls = 32, kBytes = size_t{64} << 20, kBytesOfCall = size_t{1} << 20;
 
 struct Element {
