@@ -1,7 +1,8 @@
 // Which memory is whose, and which writes go in place. arena.cpp says where temporaries lie.
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "schedule/fuse.hpp"
 #include "schedule/place.hpp"
@@ -58,9 +59,9 @@ class ValuePlacer {
     const int32_t old = memories_.of(base);
     const bool output = m.kind == Memory::Kind::output;
     if (!in_place(i)) {
-      const bool whole = context_.node(i).overwrites_all();
       memories_.of_node[i] = memories_.add(m);
-      if (!whole || kernels_.checks) memories_.copies[kernels_.made_by[i]].push_back({old, memories_.of_node[i]});
+      if (starts_as_copy(context_.node(i)))
+        memories_.copies[kernels_.made_by[i]].push_back({old, memories_.of_node[i]});
       return;
     }
     Memory& before = memories_[old];
@@ -72,6 +73,9 @@ class ValuePlacer {
     if (before.kind == Memory::Kind::temp && output) before = m;
     memories_.of_node[i] = old;
   }
+
+  // Of an effect on fresh memory: whether elements of the old value may stay. Then its kernel reads that value.
+  bool starts_as_copy(const Node& effect) const { return !effect.overwrites_all() || kernels_.checks; }
 
   // A large temporary that the kernel of a pointwise value reads element by element and that nobody needs afterwards: the
   // value goes over it. -1: there is none.
@@ -126,7 +130,7 @@ class ValuePlacer {
     const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
     for (int32_t reader : readers)
       if (reader != writer && order_.before(writer, reader)) return false;
-    if (base.leaf >= 0 && !taken_.insert({base.leaf, effect}).second) return false;
+    if (!taken_.insert({base.node, base.leaf}).second) return false;
     for (int32_t reader : readers)
       if (reader != writer) order_.add(reader, writer);
     return true;
@@ -145,6 +149,7 @@ class ValuePlacer {
         if (!u.inlined) note(u.source);
       for (int32_t root : kernels_.groups[d].roots) {
         const Node& node = context_.node(root);
+        if (node.op->kind == Kind::effect && starts_as_copy(node)) note(context_.source(root, 1));
         if (node.op->kind != Kind::contraction && node.op->kind != Kind::kernel) continue;
         for (int k = 0; k < node.inputs; ++k) note(context_.source(root, k));
       }
@@ -160,7 +165,7 @@ class ValuePlacer {
   std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
   bool readers_are_known_ = false;         // they matter where something is written in place
   std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;
-  std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
+  std::set<std::pair<int32_t, int32_t>> taken_;  // (node, leaf) that an effect writes over: others get fresh memory
 };
 
 }  // namespace
