@@ -141,6 +141,7 @@ void release(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
   auto* t = reinterpret_cast<PyTensor*>(self);
+  if (t->value->shown == self) t->value->shown = nullptr;  // before callbacks of weak references could ask for it
   if (t->weak_references) PyObject_ClearWeakRefs(self);
   t->value.~Tensor();
   type->tp_free(self);
@@ -235,8 +236,11 @@ const Tensor& tensor_of(const char* op, PyObject* o) {
 }
 
 PyObject* wrap(Tensor t, PyTypeObject* type) {
+  if (auto* known = static_cast<PyObject*>(t->shown); known && (type == tensor_type || Py_IS_TYPE(known, type)))
+    return Py_NewRef(known);
   PyObject* self = check(type->tp_alloc(type, 0));
   auto* p = reinterpret_cast<PyTensor*>(self);
+  if (!t->shown) t->shown = self;
   new (&p->value) Tensor(std::move(t));
   return self;
 }

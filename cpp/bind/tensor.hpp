@@ -18,6 +18,7 @@ inline bool is_tensor(PyObject* o) { return Py_IS_TYPE(o, tensor_type) || PyType
 inline const Tensor& unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->value; }
 // TypeError naming the operation when it is no tensor.
 const Tensor& tensor_of(const char* op, PyObject* o);
+// The object by which Python knows the tensor already, so that `p.grad is g` holds, or a new one.
 PyObject* wrap(Tensor t, PyTypeObject* type = tensor_type);
 
 // The tensor, the Python or NumPy number, or the NumPy array as a tensor on `device`. Numbers and arrays are put into

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/profile.hpp"
+#include "graph/build.hpp"
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
 #include "graph/parts.hpp"
@@ -19,20 +20,31 @@ namespace {
 void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
 
 // A gradient that can be written in place without changing another: it may share the value, but not the storage or
-// memory that is seen from outside, and no two of its elements may share a place, as in expanded tensors.
+// memory that is seen from outside.
+Tensor apart(const Tensor& g) {
+  const EngineLock lock;
+  const Node& value = *g->storage->node.get();
+  const bool is_graph_leaf = grad_enabled() && g->requires_grad;
+  return is_graph_leaf || (value.buffer && value.buffer->shared) ? clone(g) : snapshot(g);
+}
+
+// The same, and no two of its elements share a place, as in expanded tensors.
 Tensor own(const Tensor& g) {
   for (int d = 0; d < g.rank(); ++d)
     if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
-  const Node& value = *g->storage->node.get();
-  if (value.buffer && value.buffer->shared) return clone(g);
-  return snapshot(g);
+  return apart(g);
 }
 
+// A gradient that is there is written in place, as other names and flat buffers expect. One that is part of a graph is
+// not: what was made of it needs its value.
 void accumulate(Ref<TensorImpl>& into, const Tensor& g) {
   const EngineLock lock;  // several threads may reach one leaf
-  Tensor sum(into);
-  collect(sum, g);
-  into = own(sum).ref();
+  if (!into)
+    into = own(g).ref();
+  else if (grad_enabled())
+    into = own(add(into, g)).ref();
+  else
+    assign(assign_row(), into, add(into, g));
 }
 
 // Hook number i, or none. Looked up one by one, because hooks and other threads may add hooks meanwhile.
@@ -74,7 +86,7 @@ Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
 
 // Nodes with gradients wait in open_, by their sequence numbers; the latest is taken first. Everything that reads a
 // node's result has a larger number, so all its gradients have arrived by then. No recursion, and no second walk to
-// count edges.
+// count edges. A node that waits without a gradient has one that is 0 (see flat_in_input), which is not computed with.
 class Pass {
  public:
   // `inputs`: compute only what leads to them; nullptr: to every leaf.
@@ -101,6 +113,7 @@ class Pass {
     }
     for (size_t i = 0; i < leaves.size(); ++i) collect_parts(leaves[i].second, parts_of_leaves_[i]);
     for (auto& [leaf, g] : leaves) {
+      if (!g) g = full(leaf->shape, 0, leaf->dtype, leaf->device);
       if (leaf->hooks) g = through(leaf->hooks, g);
       for (size_t i = 0; i < found.size(); ++i)
         if ((*inputs_)[i].ref() == leaf) found[i] = g;
@@ -165,6 +178,13 @@ class Pass {
     collect(output ? arrived.others[output - 1] : arrived.g, g);
   }
 
+  void send_zero(const GradInput& in) {
+    if (in.fn)
+      arrivals_of(in.fn);
+    else
+      number_of(in.leaf);
+  }
+
   size_t number_of(const Ref<TensorImpl>& leaf) {
     const auto [at, fresh] = leaf_index_.try_emplace(leaf.get(), leaves.size());
     if (fresh) {
@@ -193,6 +213,10 @@ class Pass {
     const SourceScope scope(node.location);
     Tensor& g = arrivals.g;
     collect_parts(g, arrivals.parts);
+    const auto arrived = [](const Tensor& other) { return static_cast<bool>(other); };
+    const bool zero = !g && std::ranges::none_of(arrivals.others, arrived);
+    if (zero && (node.hooks || node.retained || (inputs_ && is_target(&node))))
+      g = full(node.shape, 0, node.dtype, node.device);
     if (g && !node.custom) {
       if (node.hooks) g = through(node.hooks, g);
       if (node.retained) accumulate(node.retained->grad, g);
@@ -210,7 +234,10 @@ class Pass {
       any |= w != Wanted::no;
     }
     if (!any) return;
-    if (node.custom) {
+    if (zero && !node.hooks) {
+      for (int i = 0; i < node.inputs; ++i)
+        if (wanted[static_cast<size_t>(i)] != Wanted::no) send_zero(node.in[i]);
+    } else if (node.custom) {
       std::vector<Tensor> arrived{g};
       arrived.insert(arrived.end(), arrivals.others.begin(), arrivals.others.end());
       std::vector<bool> some;
@@ -233,6 +260,15 @@ class Pass {
     if (!options_.retain_graph) node.free_values();
   }
 
+  // The gradient by input i with a history that leads to whatever its formula reads.
+  static Tensor with_jumps(Tensor g, GradNode& node, int i) {
+    const uint8_t read = node.op->read_by(i);
+    if (read & kSavesOutput) return flat_in_output(g, node);
+    for (int k = 0; k < node.inputs; ++k)
+      if (node.in[k].needs() && read & (k < kFewInputs ? 1 << k : kSavesRest)) g = flat_in_input(g, node, k);
+    return g;
+  }
+
   // For NaN, the formula of a gradient is checked as a whole, under the name of its op.
   struct NanPause {
     const bool before = std::exchange(detect_nan, false);
@@ -252,12 +288,15 @@ class Pass {
     for (int i = 0; i < node.inputs; ++i) {
       const GradInput& in = node.in[i];
       const Tensor& result = results[static_cast<size_t>(i)];
-      if (!result || wanted_inputs_[static_cast<size_t>(i)] == Wanted::no) continue;
+      if (wanted_inputs_[static_cast<size_t>(i)] == Wanted::no) continue;
+      if (i > 0 && is_flat(node)) send_zero(in);
+      if (!result) continue;
       const DType dtype = wanted_inputs_[static_cast<size_t>(i)] == Wanted::wide ? DType::float32 : in.dtype;
       Tensor g = result;
       if (is_narrow(g.dtype()) && dtype == DType::float32) g = cast(g, dtype);
       if (!(g.shape() == in.shape)) g = sum_to(g, in.shape);
       if (g.dtype() != dtype) g = cast(g, dtype);
+      if (options_.create_graph && !node.custom) g = with_jumps(g, node, i);
       if (detect_nan && has_nan(g))
         fail<Error>(
             "backward",
@@ -296,7 +335,7 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
   for (auto& [leaf, g] : pass.leaves) {
     if (watcher) {
       watcher->reads_gradient(Tensor(leaf));
-      watcher->sets_gradient(Tensor(leaf));
+      if (!leaf->grad || options.create_graph) watcher->sets_gradient(Tensor(leaf));
     }
     accumulate(leaf->grad, std::exchange(g, {}));  // held no longer: a hook may write .grad in place
     if (leaf->hooks)
@@ -316,7 +355,11 @@ std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Ten
     if (!t.requires_grad())
       fail<Error>("grad", "an input does not require grad", "set requires_grad=True on it before it is used");
   options.retain_graph |= options.create_graph;
-  return Pass(roots, gradients, options, &inputs).found;
+  std::vector<Tensor> found = Pass(roots, gradients, options, &inputs).found;
+  const GradMode mode(options.create_graph);
+  for (Tensor& g : found)
+    if (g) g = apart(g);
+  return found;
 }
 
 std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient,

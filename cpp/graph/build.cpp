@@ -396,6 +396,7 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
   const Stage stage(op.name, "cpu_op");
   refuse_number(op, x);
   check_size(op.name, shape);
+  leave_base(x);
   Ref<TensorImpl> t(new TensorImpl);
   t->storage = x->storage;
   t->shape = shape;

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "graph/free_list.hpp"
 #include "graph/log.hpp"
+#include "graph/record.hpp"
 #include "graph/watcher.hpp"
 
 namespace sg {
@@ -79,6 +80,9 @@ Ref<GradNode> value_of_leaf(const GradInput& input) {
   fn->in[0].leaf = input.leaf;
   return fn;
 }
+
+const OpInfo kFlat{
+    .name = "flat", .doc = "A value that jumps with others.", .kind = Kind::view, .arity = 2, .vjp = vjp_leaf};
 
 void vjp_custom(Vjp&) {}  // backward calls GradNode::custom itself
 const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::effect, .arity = 0, .vjp = vjp_custom};
@@ -308,6 +312,27 @@ void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number) {
 }
 
 namespace {
+Tensor flat_in(const Tensor& g, const Ref<GradNode>& fn, const Ref<TensorImpl>& leaf) {
+  Tensor out = g.detach();
+  Ref<GradNode> node = node_of(kFlat, out, 2);
+  connect(*node, 0, g);
+  GradInput& in = node->in[1];
+  in.fn = fn;
+  in.leaf = leaf;
+  in.dtype = fn ? fn->dtype : leaf->dtype;
+  in.shape = fn ? fn->shape : leaf->shape;
+  out->grad_fn = std::move(node);
+  return out;
+}
+}  // namespace
+
+Tensor flat_in_input(const Tensor& g, const GradNode& node, int i) {
+  return flat_in(g, node.in[i].fn, node.in[i].leaf);
+}
+Tensor flat_in_output(const Tensor& g, GradNode& node) { return flat_in(g, Ref<GradNode>(&node), {}); }
+bool is_flat(const GradNode& node) { return node.op == &kFlat; }
+
+namespace {
 
 Tensor base_of(const Tensor& t) { return t->base ? Tensor(t->base) : t; }
 
@@ -327,7 +352,16 @@ bool is_inside(const Tensor& base, const Tensor& view) {
 
 }  // namespace
 
+void recording::leave_base(const Tensor& x) {
+  if (!x->unrecorded) return;
+  const EngineLock lock;
+  if (!x->base || x->base->ref_count() > 1) return;
+  x->base = {};
+  x->unrecorded = false;
+}
+
 void check_write(const char* op, const Tensor& target, const Tensor& value) {
+  recording::leave_base(target);
   if (may_overlap(target))
     fail<ValueError>(op,
                      "elements of the target of shape " + target.shape().str() + " with strides " +

@@ -198,6 +198,12 @@ void check_write(const char* op, const Tensor& target, const Tensor& value);
 // The value and history of x as they are now, unaffected by later writes. Ops in place compute from it.
 Tensor snapshot(const Tensor& x);
 
+// Gradients of relu, abs or max jump with a value, and between jumps do not change with it: their derivative is 0, and
+// is found so. Returns g with a history that leads to input i of `node`, or to its output, by that derivative.
+Tensor flat_in_input(const Tensor& g, const GradNode& node, int i);
+Tensor flat_in_output(const Tensor& g, GradNode& node);
+bool is_flat(const GradNode& node);  // the gradients that it hands on to inputs after the first are 0
+
 void retain_grad(const Tensor& x);  // x.grad is kept although x is no leaf
 void add_hook(const Tensor& x, Ref<Hook> hook);
 void add_accumulated_hook(const Tensor& leaf, Ref<Hook> hook);
@@ -233,6 +239,7 @@ const OpInfo& strided_row();  // a view by shape, strides and offset; StridedAtt
 const OpInfo& assign_row();   // a write through such a view; AssignAttributes
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype, std::optional<DeviceId> device);
+Tensor full(const Dims& shape, double value, DType dtype, DeviceId device);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting
 Tensor cast(const Tensor& x, DType dtype);
 Tensor clone(const Tensor& x);

@@ -33,6 +33,8 @@ bool touches_shared(const Node& node);
 // Memory that is seen from outside must hold the new value. Where the write had to go to fresh memory first, the two
 // swap their bytes and their buffers.
 void keep_shared(Node& now, Node& before);
+// A view made under no_grad of a value that nothing else refers to, as ops leave them, becomes a tensor of its own.
+void leave_base(const Tensor& x);
 // Gives a node its place in the log, or in what Aside collects.
 void append(const NodeRef& node);
 // Runs a log that has grown, if it is time to. `at_once`: it touches memory that is seen from outside.

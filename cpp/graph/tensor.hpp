@@ -45,6 +45,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   Ref<TensorImpl> base;
   uint32_t history = 0;     // of a base: how often it changed; of a view: that of the base when grad_fn was made
   bool unrecorded = false;  // a view made under no_grad, or a view of one: it has no history
+  void* shown = nullptr;    // the binding's: the object by which Python knows it, while that lives
 
   TensorImpl();
   ~TensorImpl();

@@ -245,13 +245,24 @@ Tensor div(const Tensor& a, const Tensor& b) { return apply(ops::Div, a, b); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return apply(ops::Maximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return apply(ops::Minimum, a, b); }
 
+namespace {
+// x ** 1: the same values, but a function of x to whoever asks for second derivatives.
+void vjp_first_power(Vjp& v) { v.result[0] = grad_enabled() ? flat_in_input(v.g, v.node, 0) : v.g; }
+const OpInfo kFirstPower{.name = "pow",
+                         .doc = "The first power.",
+                         .kind = Kind::pointwise,
+                         .arity = 1,
+                         .emit = emit_same,
+                         .vjp = vjp_first_power};
+}  // namespace
+
 // The cheaper op where an exponent has one; its gradient is cheaper and exact as well.
 Tensor pow(const Tensor& a, const Tensor& b) {
   if (b.is_number() && !a.is_number()) {
     const double exponent = value_of(b);
     if (!is_float(a.dtype()) && is_float(b.dtype())) return pow(cast(a, result_type({a, b})), b);
     if (exponent == 2) return square(a);
-    if (is_float(a.dtype()) && exponent == 1) return apply(ops::Contiguous, a);
+    if (is_float(a.dtype()) && exponent == 1) return apply(kFirstPower, a);
     if (is_float(a.dtype()) && exponent == 0.5) return sqrt(a);
     if (is_float(a.dtype()) && exponent == -0.5) return apply(ops::Rsqrt, a);
     if (is_float(a.dtype()) && exponent == -1) return apply(ops::Reciprocal, a);

@@ -173,6 +173,7 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
 void vjp_chosen(Vjp& v) {
   const Tensor codes = v.in(1);
   v.result[0] = spread(ops::ChosenImage, v.g, &codes, v.attributes<Windows>());
+  if (grad_enabled()) v.result[0] = flat_in_input(v.result[0], v.node, 0);  // the codes are made of it
 }
 void vjp_chosen_image(Vjp& v) {
   const Tensor codes = v.in(1);

@@ -221,3 +221,26 @@ def test_a_view_made_under_no_grad_is_not_written_as_part_of_gradients() -> None
     with sg.no_grad():
         y.mul_(3)
     assert x.tolist() == [2, 6, 6]
+
+
+@pytest.mark.parametrize("name", [*COPIES, *COPIES_OF_FLOATS])
+def test_a_copy_made_under_no_grad_is_written_as_part_of_gradients(name: str) -> None:
+    x, p = sg.arange(1.0, 7.0).reshape(2, 3), sg.tensor(2.0, requires_grad=True)
+    with sg.no_grad():
+        h = {**COPIES, **COPIES_OF_FLOATS}[name](x)
+    before = h.sum().item()
+    h += p
+    h *= p
+    h.sum().backward()
+    assert p.grad is not None and p.grad.item() == pytest.approx(before + 4 * h.numel())
+
+
+def test_a_view_made_under_no_grad_of_what_is_gone_is_a_tensor_of_its_own(device: sg.Device) -> None:
+    p = sg.tensor(2.0, device=device, requires_grad=True)
+    with sg.no_grad():
+        row = sg.ones(2, 3, device=device)[1]
+    part = row[1:]
+    part.mul_(p)
+    assert row.tolist() == [1, 2, 2] and row.requires_grad
+    row.sum().backward()
+    assert p.grad is not None and p.grad.item() == 2
