@@ -69,13 +69,14 @@ Tensor gap(Dims shape, int dim, int64_t size, const Tensor& like) {
   return full(shape, 0, like.dtype(), like.device());
 }
 
-// The tensor of this shape of whose memory the ranges are views already; undefined: there is none.
+// The tensor of this shape of whose memory the ranges are views already; undefined: there is none, or the ranges have
+// histories, which it would not have.
 Tensor as_they_lie(const Ranges& ranges, const Dims& shape, int dim) {
   const Tensor& first = ranges[0].g;
   int64_t end = 0;
   for (const Range& r : ranges) {
-    const bool next = r.begin == end && r.g->storage == first->storage && r.g.strides() == first.strides() &&
-                      r.g->offset == first->offset + r.begin * first.strides()[dim];
+    const bool next = r.begin == end && !(grad_enabled() && r.g.requires_grad()) && r.g->storage == first->storage &&
+                      r.g.strides() == first.strides() && r.g->offset == first->offset + r.begin * first.strides()[dim];
     if (!next) return Tensor();
     end = r.end;
   }

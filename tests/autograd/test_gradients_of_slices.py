@@ -168,3 +168,38 @@ def test_a_part_of_a_written_tensor_has_its_own_gradient(device: sg.Device) -> N
     a.mul_(3.0)
     (y.sum() + a.sum() * 2 + b.sum()).backward()
     assert x.grad.tolist() == [9, 9, 9, 2, 2, 2]
+
+
+PUT_TOGETHER: dict[str, Callable[[sg.Tensor], sg.Tensor]] = {
+    "slices": lambda x: x[1:].sum() + x[:1].sum(),
+    "roll": lambda x: x.roll(1).sum(),
+    "cat": lambda x: sg.cat([x[1:], x[:1]]).sum(),
+    "split": lambda x: sum((p.sum() for p in x.split(2)), sg.zeros((), device=x.device)),
+    "hstack": lambda x: sg.hstack([x[2:], x[:2]]).sum(),
+    "unbind": lambda x: sum(x.unbind(), sg.zeros((), device=x.device)),
+    "steps": lambda x: x[::2].sum() + x[1::2].sum(),
+    "a part": lambda x: x[1:].sum(),
+}
+
+
+@pytest.mark.parametrize("name", PUT_TOGETHER)
+def test_a_gradient_put_together_depends_on_the_one_that_arrived(name: str, device: sg.Device) -> None:
+    x = sg.arange(4.0, device=device).requires_grad_()
+    u = sg.tensor(3.0, device=device, requires_grad=True)
+    (g,) = sg.autograd.grad(PUT_TOGETHER[name](x), x, u, create_graph=True)
+    weights = sg.tensor([1.0, 10.0, 100.0, 1000.0], device=device)
+    (d,) = sg.autograd.grad((g * weights).sum(), u)
+    want = 1110 if name == "a part" else 1111
+    assert d.item() == want
+    assert sg.func.jvp(PUT_TOGETHER[name], (x.detach(),), (weights,))[1].item() == want
+    assert sg.autograd.functional.jvp(PUT_TOGETHER[name], x.detach(), weights)[1].item() == want
+
+
+def test_a_hessian_through_rolls(device: sg.Device) -> None:
+    y = sg.tensor([1.0, 2.0, 3.0], device=device)
+
+    def f(x: sg.Tensor) -> sg.Tensor:
+        return (y.outer(x).sum(0) * x.roll(1).sum()).sum()
+
+    assert sg.func.hessian(f)(sg.ones(3, device=device)).tolist() == [[12.0] * 3] * 3
+    assert sg.func.vmap(sg.func.hessian(f))(sg.ones(2, 3, device=device)).tolist() == [[[12.0] * 3] * 3] * 2
