@@ -63,7 +63,8 @@ void add_compile(PyObject* m) {
              for (Generator* g : r.generators()) all.append(py::cast(g, py::return_value_policy::reference));
              return all;
            })
-      .def("difference", [](const Recording& a, const Recording& b) { return Recording::difference(a, b); });
+      .def("difference", [](const Recording& a, const Recording& b) { return Recording::difference(a, b); })
+      .def("allow_open_reports_of", &Recording::allow_open_reports_of);
   py::class_<Capture>(module, "_Capture", py::module_local())
       .def(py::init<const Tensors&>())
       .def("arguments", &Capture::arguments)

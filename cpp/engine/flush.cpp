@@ -74,13 +74,13 @@ void look(const Log& log, Needed& wanted) {
 // Adds these facts to the log's key. The log is run or given up afterwards.
 // The key says all that the scheduler looks at, so equal keys have equal plans: the log wrote its structure and sizes
 // while it grew; added here are the facts that only the moment of the run knows. Numbers, addresses and offsets are
-// never in it: they are arguments of the plan.
+// never in it: they are arguments of the plan. Whether earlier runs may still report an error is the last word, which
+// recordings compare by itself (engine/replay/compare.cpp).
 uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
-  uint64_t word =
-      uint64_t(log.goes_on) << 3 | uint64_t(is_piece) << 2 | uint64_t(fuse) << 1 | uint64_t(!wanted.unchecked.empty());
-  int bits = 4;
+  uint64_t word = uint64_t(log.goes_on) << 2 | uint64_t(is_piece) << 1 | uint64_t(fuse);
+  int bits = 3;
   auto push = [&](bool bit) {
     word = word << 1 | uint64_t(bit);
     if (++bits == 64) {
@@ -92,6 +92,7 @@ uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) 
   for (bool b : wanted.held) push(b);
   for (bool b : wanted.dying) push(b);
   key.push_back(word);
+  key.push_back(!wanted.unchecked.empty());
   uint64_t hash = hash_mix(log.hash);
   for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
   return hash;

@@ -153,6 +153,7 @@ class _Compiled(Generic[P, R]):
                 return outcome  # type: ignore[no-any-return]
             problem = _difference(before, variant)
             if not problem:
+                variant.recording.allow_open_reports_of(before.recording)
                 known.candidate, known.attempts = None, 0
                 known.variants.insert(0, variant)
                 del known.variants[_VARIANTS:]

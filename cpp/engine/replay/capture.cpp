@@ -94,8 +94,12 @@ void Capture::makes(Storage& fresh) {
 Recording::Leaf* Capture::leaf_of(const Tensor& x) {
   const Storage* storage = x->storage.get();
   if (!storage || storage->recording == id_) return nullptr;
-  if (const auto at = places_.find(storage); at != places_.end() && at->second.kind == Origin::Kind::argument)
-    return nullptr;
+  if (const auto at = places_.find(storage); at != places_.end()) {
+    const auto& [kind, index, run] = at->second;
+    if (kind == Origin::Kind::argument) return nullptr;
+    if (kind == Origin::Kind::gradient && made_->leaves_[static_cast<size_t>(index)].tensor->grad == x.ref())
+      return nullptr;  // it may be another tensor next time
+  }
   const auto [at, fresh] = leaf_index_.try_emplace(x.impl(), made_->leaves_.size());
   if (!fresh) return &made_->leaves_[at->second];
   Recording::Leaf leaf;

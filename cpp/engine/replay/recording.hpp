@@ -30,6 +30,9 @@ class Recording {
   std::vector<Generator*> generators() const;  // must outlive the recording
   // How two recordings of one function differ; "" if they do not.
   static std::string difference(const Recording& a, const Recording& b);
+  // Takes over plans of a recording of the same step that may follow runs whose reports are open: they may follow others
+  // as well.
+  void allow_open_reports_of(const Recording& other);
 
  private:
   friend class Capture;
@@ -65,6 +68,7 @@ class Recording {
     bool unchecked = false;
     std::vector<Output> outputs;
     std::vector<Write> writes;
+    bool has_plan_of(const Run& other) const;  // but for open reports before it
   };
   struct Kept {  // memory from outside
     Ref<Storage> storage;
