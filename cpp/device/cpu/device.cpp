@@ -263,6 +263,7 @@ class CpuDevice final : public Device {
   void run(Prepared& prepared, const RunArguments& arguments) override {
     auto& p = static_cast<CpuPrepared&>(prepared);
     const EnoughScratch enough(p.scratch, p.scratch_of_others);
+    grow_arena(static_cast<size_t>(p.plan->arena_bytes));  // it has room, unless the cache was emptied
     place_memory(p, arguments);
     if (arena_) poison(arena_->host, arena_->bytes);
     Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
@@ -295,7 +296,10 @@ class CpuDevice final : public Device {
     status_word.tag.store(0);
     return s;
   }
-  void empty_cache() override { pool_.empty_cache(); }
+  void empty_cache() override {
+    arena_ = {};
+    pool_.empty_cache();
+  }
 
   void before_fork() { pool_.lock(); }
   void after_fork() { pool_.unlock(); }
@@ -334,15 +338,15 @@ class CpuDevice final : public Device {
     arena_ = {};  // first, so that both need not fit at once
     if (!poisons() && env_bytes("SPIROGRAD_MEMORY_LIMIT") == 0) {
       try {
-        arena_ = pool_.allocate(bytes + bytes / 2);
+        arena_ = pool_.allocate(bytes + bytes / 2, true);
         return;
       } catch (const OutOfMemoryError&) {  // then without
       }
     }
     try {
-      arena_ = pool_.allocate(bytes);
+      arena_ = pool_.allocate(bytes, true);
     } catch (...) {
-      if (before) arena_ = pool_.allocate(before);  // older plans still run
+      if (before) arena_ = pool_.allocate(before, true);  // older plans still run
       throw;
     }
   }

@@ -50,7 +50,7 @@ void CpuBuffer::give_back() { guarded_ ? os::free_guarded(host, bytes) : os::fre
 
 MemoryPool::MemoryPool(DeviceStats& stats) : stats_(stats) {}
 
-BufferRef MemoryPool::allocate(size_t bytes) {
+BufferRef MemoryPool::allocate(size_t bytes, bool scratch) {
   if (bytes > kMost)
     fail<OutOfMemoryError>("cpu", "asked for " + std::to_string(bytes) + " bytes, more than can be addressed",
                            "check the shape");
@@ -58,7 +58,8 @@ BufferRef MemoryPool::allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
   CpuBuffer* b = take_free(size);
   if (!b) b = from_system(bytes, size);
-  stats_.bytes_live += static_cast<int64_t>(b->bytes);
+  b->scratch_ = scratch;
+  (scratch ? stats_.bytes_cached : stats_.bytes_live) += static_cast<int64_t>(b->bytes);
   stats_.bytes_peak = std::max<int64_t>(stats_.bytes_peak, stats_.bytes_live);
   if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);
   return BufferRef(b);
@@ -111,11 +112,11 @@ void MemoryPool::give_back_free() {
   for (auto& [size, list] : free_) {
     while (CpuBuffer* b = list) {
       list = b->next_;
+      stats_.bytes_cached -= static_cast<int64_t>(b->bytes);
       b->give_back();
       delete b;
     }
   }
-  stats_.bytes_cached = 0;
 }
 
 void MemoryPool::empty_cache() {
@@ -129,6 +130,7 @@ void MemoryPool::put(CpuBuffer* b) noexcept {
   CpuBuffer*& list = free_.find(b->bytes)->second;
   b->next_ = list;
   list = b;
+  if (b->scratch_) return;
   stats_.bytes_live -= static_cast<int64_t>(b->bytes);
   stats_.bytes_cached += static_cast<int64_t>(b->bytes);
   if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);

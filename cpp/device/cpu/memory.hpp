@@ -25,6 +25,7 @@ class CpuBuffer final : public Buffer {
   void give_back();  // to the system
 
   bool guarded_ = false;
+  bool scratch_ = false;  // the arena: counted as cached
   MemoryPool* pool_ = nullptr;
   CpuBuffer* next_ = nullptr;  // in its free list
 };
@@ -36,7 +37,7 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
   // OutOfMemoryError after the free blocks were given back and one retry. No bytes are a legal size.
-  BufferRef allocate(size_t bytes);
+  BufferRef allocate(size_t bytes, bool scratch = false);
   void empty_cache();
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
