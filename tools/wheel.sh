@@ -14,7 +14,7 @@ cd "$root"
 out=$(realpath -m "${1:-dist}")
 py=$root/.venv/bin/python
 [ -e .venv/package.stamp ] || die "run tools/setup.sh first"
-platform=manylinux_2_28_x86_64 binutils= options=() other=() most_bytes=$((5 * 1024 * 1024))
+platform=manylinux_2_28_x86_64 binutils= options=() other=() most_bytes=$((6 * 1024 * 1024))
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
 export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
 # Across: `suffix` is that of the other Python's modules, and `other` the platform that the wheel is for, which is that of
@@ -146,5 +146,9 @@ for python in ${PYTHONS:-$py}; do
   fi
   [ "${SMOKE:-1}" = 0 ] || smoke "$of" "$wheel"
   mv "$wheel" "$out/"
+  # Of the module, what this environment's build folder knows: its objects are those of the wheel that is linked there.
+  if [ -z "${suffix:-}" ] && [ "$of" = "$py" ]; then
+    "$py" tools/wheel_parts.py "$out/$(basename "$wheel")" build/cp3* | tee "$out/parts.md"
+  fi
 done
 say "done: $out"
