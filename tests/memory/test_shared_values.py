@@ -118,7 +118,7 @@ def test_results_of_grad_are_written_apart(device: sg.Device) -> None:
     assert u.tolist() == [1, 1, 1] and ga.tolist() == [5, 5, 5]
 
 
-# ---- .grad is one tensor ----------------------------------------------------------------------------------------------
+# ---- .grad is one tensor --------------------------------------------------------------------------------------------
 def test_a_second_backward_writes_into_the_same_gradient(device: sg.Device) -> None:
     x = sg.ones(4, device=device, requires_grad=True)
     (x * x).sum().backward()
