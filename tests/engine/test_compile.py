@@ -739,3 +739,26 @@ def test_errors_of_the_function_pass_through() -> None:
         f(sg.ones(2, 2))
     for _ in range(4):
         assert f(sg.ones(1, 3)).tolist() == [[3, 3, 3]]
+
+
+@pytest.mark.parametrize("constant", ["weights of classes", "elements to look for", "a part", "other sizes"])
+def test_a_view_of_a_detached_tensor_from_outside_is_seen(constant: str, device: sg.Device) -> None:
+    w = sg.tensor([0.5, 1.0, 2.0, 0.25], device=device, requires_grad=True)
+    kinds = sg.tensor([[1, 2], [3, 0]], device=device)
+    results = []
+    for compiled in (False, True):
+
+        def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            if constant == "weights of classes":
+                return F.nll_loss(x, y, weight=w)
+            if constant == "elements to look for":
+                return sg.isin(y, kinds)
+            return x[:, 1:] * w.detach()[1:] if constant == "a part" else x * w.data.reshape(1, 4)
+
+        f: Any = sg.compile(step) if compiled else step
+        made = [
+            (sg.arange(8.0, device=device).reshape(2, 4) * i, sg.tensor([i % 4, 1], device=device)) for i in range(6)
+        ]
+        results.append([f(x, y).tolist() for x, y in made])
+    assert replays(f) > 0
+    assert results[0] == results[1]

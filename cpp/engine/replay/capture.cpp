@@ -285,7 +285,13 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
     if (fn && !ended_.count(fn) && problem.empty())
       problem = "a result wants a gradient, which cannot flow back through it; return x.detach(), or use no_grad()";
   }
-  for (auto& leaf : r.leaves_) leaf.ended = leaf.tensor->ref_count() == 1;
+  std::unordered_map<const TensorImpl*, uint32_t> views;  // that nothing else refers to, of each base
+  for (const bool base : {false, true})
+    for (auto& leaf : r.leaves_) {
+      if (base == static_cast<bool>(leaf.tensor->base)) continue;
+      leaf.ended = leaf.tensor->ref_count() == 1 + (base ? views[leaf.tensor.get()] : 0);
+      if (leaf.ended && !base) ++views[leaf.tensor->base.get()];
+    }
   if (problem.empty())
     for (const Tensor& x : results)
       if (x->grad_fn) x->grad_fn = {}, x->base = {};  // the rest of the graph would keep values alive
