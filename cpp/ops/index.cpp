@@ -439,7 +439,7 @@ Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
 
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate) {
   const Several s = several(kIndexPut, x, indices);
-  if (s.rows.numel() == 0) return clone(x);
+  if (s.rows.numel() == 0 && !values.requires_grad()) return clone(x);
   const Dims front_shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor v = values;
   if (!v.is_number()) {

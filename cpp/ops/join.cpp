@@ -13,12 +13,16 @@ struct JoinAttributes {
   int dim;
 };
 
+// A tensor of shape [0] joins those of any shape, as in PyTorch: it adds nothing.
+bool is_nothing(const Dims& shape) { return shape == Dims{0}; }
+
 void vjp_join(Vjp& v) {
   const int dim = v.attributes<JoinAttributes>().dim;
   int64_t begin = 0;
   for (int i = 0; i < v.node.inputs; ++i) {
-    const int64_t size = v.shape(i)[dim];
-    if (v.needs(i)) v.result[i] = slice(v.g, dim, begin, size, 1);
+    const bool nothing = is_nothing(v.shape(i));
+    const int64_t size = nothing ? 0 : v.shape(i)[dim];
+    if (v.needs(i)) v.result[i] = nothing ? full({0}, 0, v.g.dtype(), v.g.device()) : slice(v.g, dim, begin, size, 1);
     begin += size;
   }
 }
@@ -64,10 +68,9 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   for (const Tensor& t : tensors) {
     dtype = promote(dtype, t.dtype());
     if (t.rank() == 0) fail<ValueError>("cat", "a 0-d tensor has no dimension to join along", "use stack()");
-    if (t.shape() == Dims{0}) continue;  // as in PyTorch: nothing at all
-    parts.push_back(t);
+    if (!is_nothing(t.shape())) parts.push_back(t);
   }
-  if (parts.empty()) return full({0}, 0, dtype, tensors[0].device());
+  if (parts.empty()) parts.push_back(tensors[0]);
   const int d = normal_axis("cat", dim, parts[0].rank());
   Dims shape = parts[0].shape();
   shape[d] = 0;
@@ -81,7 +84,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
                        "only the joined dimension may differ");
     shape[d] = plus("cat", shape[d], t.shape()[d]);
   }
-  if (parts.size() == 1) return clone(cast(parts[0], dtype));
+  if (tensors.size() == 1) return clone(cast(parts[0], dtype));
   Tensor out = empty(shape, dtype, parts[0].device());
   {
     GradMode off(false);
@@ -92,7 +95,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
     }
   }
   std::vector<const Tensor*> inputs;
-  for (const Tensor& t : parts) inputs.push_back(&t);
+  for (const Tensor& t : tensors) inputs.push_back(&t);
   record_gradient(ops::Join, out, inputs, JoinAttributes{d});
   return out;
 }

@@ -48,14 +48,13 @@ TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan
 
 // Elements equal to the median share the gradient.
 Tensor median(const Tensor& x, bool leave_out_nan) {
-  if (x.numel() == 0) {
-    if (!is_float(x.dtype())) fail<ValueError>("median", "no elements in " + x.shape().str(), "check the shape first");
-    return full({}, std::numeric_limits<double>::quiet_NaN(), x.dtype(), x.device());
-  }
+  if (x.numel() == 0 && !is_float(x.dtype()))
+    fail<ValueError>("median", "no elements in " + x.shape().str(), "check the shape first");
   Tensor value;
   {
     GradMode off(false);
-    value = clone(median(reshape(x, {-1}), 0, false, leave_out_nan).first);
+    value = x.numel() ? clone(median(reshape(x, {-1}), 0, false, leave_out_nan).first)
+                      : full({}, std::numeric_limits<double>::quiet_NaN(), x.dtype(), x.device());
   }
   record_gradient(ops::Median, value, {&x}, ReduceAttributes{all_axes(x)});
   return value;
