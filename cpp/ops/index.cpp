@@ -342,7 +342,12 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
   const Front f = front(kIndexFill, x, dim, index);
-  return reshape(f.back(put_rows(f.x, 1, f.index, value)), x.shape());
+  const auto filled = [&](const Tensor& y) { return reshape(f.back(y), x.shape()); };
+  if (!value.requires_grad()) return filled(put_rows(f.x, 1, f.index, value));
+  // The value is in each row once, however often the index names it; so is its gradient.
+  const Tensor none = full_int({f.x.shape()[0]}, 0, DType::boolean, x.device());
+  const Tensor named = with_ones(put_rows(none, 1, f.index, Tensor(1)), f.x.rank() - 1);
+  return filled(where(named, cast(value, x.dtype()), f.x));
 }
 
 namespace {
