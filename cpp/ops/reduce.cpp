@@ -18,11 +18,12 @@ Tensor keep(const Tensor& x, const Dims& full, uint32_t axes) {
 
 void vjp_sum(Vjp& v) { v.result[0] = expand(keep(v.g, v.shape(0), v.attributes<ReduceAttributes>().axes), v.shape(0)); }
 
-// Elements equal to the extreme share the gradient evenly, as in PyTorch's amax.
+// Elements equal to the extreme share the gradient evenly, as in PyTorch's amax. NaN share that of a NaN: other results
+// left them out, as nanmedian() does.
 void vjp_extreme(Vjp& v) {
   const uint32_t axes = v.attributes<ReduceAttributes>().axes;
-  const Tensor x = v.in(0);
-  const Tensor hit = where(x == x, x == keep(v.out(), x.shape(), axes), x != x);  // NaN is an extreme
+  const Tensor x = v.in(0), extreme = keep(v.out(), x.shape(), axes);
+  const Tensor hit = where(extreme == extreme, x == extreme, x != x);
   const Tensor share = keep(v.g, x.shape(), axes) / sum(cast(hit, x.dtype()), axes, true);
   v.result[0] = where(hit, share, 0);
 }
