@@ -91,10 +91,37 @@ Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {
 
 Tensor at_rows(const Tensor& x, const Tensor& rows) { return take_rows(x, 1, rows); }
 
-// The product of the other elements: that of all divided by the element where it is not 0; also right for a single
-// zero.
+// For each of the values [m, width], the product of the others of its row, by doubling along the values in order of
+// their rows: right for zeros and for derivatives of any order.
+Tensor product_of_others(const Tensor& x, const Tensor& rows) {
+  const Tensor order = cast(sort_order(rows, false), DType::int64);
+  const Tensor number = take_rows(rows, 1, order, true), sorted = take_rows(x, 1, order, true);
+  const int64_t m = x.shape()[0];
+  // The value `by` places before, or behind, of the same row; else 1.
+  const auto shifted = [&](const Tensor& t, int64_t by) {
+    const int64_t kept = m - std::abs(by);
+    const auto cut = [&](const Tensor& y, bool from_end) { return slice(y, 0, from_end ? m - kept : 0, kept, 1); };
+    const Tensor same = unsqueeze(cut(number, false) == cut(number, true), 1);
+    const Tensor inside = where(same, cut(t, by < 0), 1);
+    const Tensor ones = full({m - kept, x.shape()[1]}, 1, x.dtype(), x.device());
+    return by > 0 ? cat({ones, inside}, 0) : cat({inside, ones}, 0);
+  };
+  Tensor before = shifted(sorted, 1), behind = shifted(sorted, -1);
+  for (int64_t by = 1; by < m; by *= 2) {
+    before = before * shifted(before, by);
+    behind = behind * shifted(behind, -by);
+  }
+  return put_rows(full(x.shape(), 0, x.dtype(), x.device()), 1, order, before * behind, true);
+}
+
+// The product of the other elements: without a graph, that of all divided by the element where it is not 0; also right
+// for a single zero.
 void vjp_multiply(Vjp& v) {
   const Tensor x = v.in(0), rows = v.in(1), zero = x == 0;
+  if (grad_enabled()) {
+    v.result[0] = at_rows(v.g, rows) * product_of_others(x, rows);
+    return;
+  }
   const int64_t count = v.g.shape()[0];
   const Tensor rest = where(zero, 1, x), is_zero = cast(zero, DType::int32);
   const Tensor other_zeros = at_rows(add_rows(count, rows, is_zero), rows) - is_zero;
