@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Error, Tensor, _backward, _grad, stack
+from .._core import Error, Tensor, _backward, _grad, stack, zeros_like
 from ..base.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, functional
 from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
@@ -126,5 +126,5 @@ def grad(
     if unused and not allow_unused and not materialize_grads:
         raise Error(f"grad: no output was made from inputs {unused}; pass allow_unused=True to get None for them")
     if materialize_grads:
-        found = [x.detach() * 0 if g is None else g for x, g in zip(wanted, found, strict=True)]
+        found = [zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
     return tuple(found)
