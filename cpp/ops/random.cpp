@@ -1,6 +1,7 @@
 // Distributions made of the uniform and normal numbers of ops/create.cpp, in place or not.
 #include "base/error.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 
@@ -68,7 +69,9 @@ Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, 
 
 Tensor bernoulli(const Tensor& p, Generator& from) {
   check_real("bernoulli", p.dtype());
-  return cast(uniform_like(p, from) < cast(p.detach(), DType::float32), p.dtype());
+  Tensor drawn = cast(uniform_like(p, from) < cast(p.detach(), DType::float32), p.dtype());
+  record_gradient(ops::Sign, drawn, {&p});  // a step, as in PyTorch
+  return drawn;
 }
 Tensor bernoulli_like(const Tensor& x, double p, Generator& from) { return cast(uniform_like(x, from) < p, x.dtype()); }
 
@@ -80,7 +83,9 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DTy
   for (const Tensor* t : {&mean, &deviation})
     if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
   check_real("normal", dtype);
-  return cast(randn(shape, device, from), dtype) * plain(deviation) + plain(mean);
+  Tensor drawn = cast(randn(shape, device, from), dtype) * plain(deviation) + plain(mean);
+  record_gradient(ops::FloorDivide, drawn, {&mean, &deviation});  // a step in both, as in PyTorch
+  return drawn;
 }
 
 void uniform_(const Tensor& x, double low, double high, Generator& from) {

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -83,7 +84,11 @@ namespace {
 Tensor norm_of(const Tensor& x, double p, uint32_t axes, bool keepdim) {
   if (p == 2) return root(sum(square(x), axes, keepdim));
   if (p == 1) return sum(abs(x), axes, keepdim);
-  if (p == 0) return sum(cast(x != 0, x.dtype()), axes, keepdim);
+  if (p == 0) {
+    Tensor counted = cast(x != 0, x.dtype());
+    record_gradient(ops::Sign, counted, {&x});  // a step as well
+    return sum(counted, axes, keepdim);
+  }
   if (std::isinf(p)) return p > 0 ? amax(abs(x), axes, keepdim) : amin(abs(x), axes, keepdim);
   return pow(sum(pow(abs(x), p), axes, keepdim), 1 / p);
 }

@@ -97,12 +97,14 @@ class _Slogdet(Function):
     def forward(ctx: Any, a: Tensor) -> tuple[Tensor, ...]:
         made = lapack("linalg.slogdet", "has no determinant", lambda x: tuple(np.linalg.slogdet(x)), a)
         ctx.save_for_backward(a)
-        ctx.mark_non_differentiable(made[0])
+        ctx.set_materialize_grads(False)
         return made
 
     @staticmethod
-    def backward(ctx: Any, gsign: Tensor, g: Tensor) -> Any:
+    def backward(ctx: Any, gsign: Tensor | None, g: Tensor | None) -> Any:
         (a,) = ctx.saved_tensors
+        if g is None:
+            return _core.zeros_like(a)  # the sign is a step
         return g.unsqueeze(-1).unsqueeze(-1) * inv(a).mT
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from .._core import Tensor
 from ..autograd import Function
+from ..base.steps import flat_in
 from ._decompositions import svd
 from ._inverses import inv, solve_triangular
 from ._lapack import check_matrices, eye_like, name_of
@@ -73,7 +74,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n < 0:
         return matrix_power(inv(A), -n)
     if n == 0:
-        return eye_like(A).expand(*A.shape).clone()
+        return flat_in(eye_like(A).expand(*A.shape).clone(), A)
     if n == 1:
         return A.clone()
     out, square = None, A

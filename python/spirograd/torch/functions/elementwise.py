@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ... import _core, conj, real, special
 from ..._core import Tensor, where
+from ...base.steps import flat_in
 
 __all__ = [
     "conj",
@@ -111,7 +112,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below 0, 1 above, `values` at 0."""
-    return where(input == 0, values, (input > 0).to(input.dtype))
+    return flat_in(where(input == 0, values, (input > 0).to(input.dtype)), input)
 
 
 def isposinf(input: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...._core import Tensor, arange, stack, where
+from ....base.steps import flat_in
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -128,7 +129,7 @@ def grid_sample(
         return where(inside.unsqueeze(1), flat.gather(2, rows).reshape(n, channels, *grid.shape[1:-1]), 0.0)
 
     if mode == "nearest":
-        return taken([place.round() for place in at])
+        return flat_in(taken([place.round() for place in at]), grid)
     low = [place.detach().floor() for place in at]
 
     def between(corner: list[Tensor]) -> Tensor:
