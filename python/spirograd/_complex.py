@@ -376,7 +376,7 @@ def conj(input: Any) -> Any:
 
 
 def angle(input: Any) -> Any:
-    """The angle from the positive real axis, in radians, from -pi to pi. At 0 it is 0, and has no gradient.
+    """The angle from the positive real axis, in radians, from -pi to pi; the gradient at 0 is 0.
 
     Example:
         >>> import math
@@ -386,8 +386,7 @@ def angle(input: Any) -> Any:
     if isinstance(input, Tensor):
         input = input if input.is_floating_point() else input.to(_core.get_default_dtype())
         return _core.where(input.isnan(), input, _core.where(input < 0, np.pi, 0.0).to(input.dtype))
-    zero = (input.real == 0) & (input.imag == 0)
-    return _core.atan2(input.imag, _core.where(zero, 1.0, input.real))
+    return _core.atan2(input.imag, input.real)
 
 
 # ---- arithmetic ------------------------------------------------------------------------------------------------------
@@ -478,6 +477,13 @@ def _abs(input: ComplexTensor) -> Tensor:
     zero = (input.real == 0) & (input.imag == 0)
     out: Tensor = _core.where(zero, 0.0, _core.hypot(_core.where(zero, 1.0, input.real), input.imag))
     return out
+
+
+def _sgn(input: ComplexTensor) -> ComplexTensor:
+    size = _abs(input)
+    zero = size == 0  # where the gradient is 0
+    parts = (_core.where(zero, x.detach(), x / _core.where(zero, 1.0, size)) for x in _parts(input))
+    return ComplexTensor(*parts)
 
 
 def _exp(input: ComplexTensor) -> ComplexTensor:
@@ -774,7 +780,7 @@ ComplexTensor.functions = {
     "randn_like": _random("randn_like", 0.5**0.5),
     "reciprocal": lambda input: _div(1.0, input),
     "resolve_conj": lambda input: input,
-    "sgn": lambda input: ComplexTensor(*(x / _core.where(_abs(input) == 0, 1.0, _abs(input)) for x in _parts(input))),
+    "sgn": _sgn,
     "sigmoid": lambda input: _div(1.0, _exp(-input) + 1),
     "sin": _sin,
     "sinh": _sinh,
