@@ -126,6 +126,35 @@ bool has_huge_int(PyObject* o, int depth = 0) {
   return false;
 }
 
+// Adds the types of what nested lists hold to `type`; a Python float has the default type, whatever NumPy makes of it.
+// False where there is something else.
+bool add_types(PyObject* o, std::optional<DType>& type, int depth = 0) {
+  std::optional<DType> own;
+  if (is_list(o)) {
+    if (depth == kMaxRank) return false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+      const Object item(Py_NewRef(PySequence_Fast_GET_ITEM(o, i)));
+      if (!add_types(item.get(), type, depth + 1)) return false;
+    }
+    return true;
+  }
+  if (is_tensor(o)) {
+    own = unwrap(o).dtype();
+  } else if (PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(np.generic)) ||
+             PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(np.ndarray))) {
+    own = known_dtype(Object(check(PyObject_GetAttrString(o, "dtype"))).get());
+  } else if (PyFloat_Check(o)) {
+    own = default_float();
+  } else if (PyBool_Check(o)) {
+    own = DType::boolean;
+  } else if (PyLong_Check(o)) {
+    own = DType::int64;
+  }
+  if (!own) return false;
+  type = type ? promote(*type, *own) : own;
+  return true;
+}
+
 void raise_huge(const char* op) {
   raise(PyExc_OverflowError, std::string(op) + ": an integer does not fit into int64; use a float");
 }
@@ -151,6 +180,7 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
     fail<ValueError>(op, "the lists are nested deeper than the " + std::to_string(kMaxRank) + " dimensions of a tensor",
                      "flatten them first");
   Object array = array_of_floats(data, leaf.get());
+  const bool only_floats(array);
   if (!array) array = Object(PyObject_CallOneArg(np.array, data));
   if (!array) {
     if (PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -165,8 +195,11 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
   }
   Object theirs(check(PyObject_GetAttrString(array.get(), "dtype")));
   if (!known_dtype(theirs.get()) && has_huge_int(data)) raise_huge(op);
-  const bool python_number = PyFloat_CheckExact(leaf.get()) || PyLong_CheckExact(leaf.get()) || is_list(leaf.get());
-  if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = default_float();
+  if (!dtype && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) {
+    std::optional<DType> found;
+    if (only_floats || add_types(data, found)) dtype = found.value_or(default_float());
+    if (dtype && !is_float(*dtype)) raise_huge(op);  // integers alone, of which one did not fit
+  }
   return from_array(op, array.get(), dtype, device);
 }
 

@@ -96,3 +96,55 @@ def test_asarray_copies_only_when_it_may() -> None:
     for data, arguments in [([1, 2], {}), (array, {"dtype": sg.float32}), (sg.ones(2), {"dtype": sg.int64})]:
         with pytest.raises(ValueError, match="copy; use copy=None"):
             sg.asarray(data, copy=False, **arguments)
+
+
+f16, f32, f64, i32, i64 = np.float16, np.float32, np.float64, np.int32, np.int64
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        ([True, 3.5], "float32"),
+        ([3.5, True], "float32"),
+        ([1, 2.5], "float32"),
+        ([[1, 2], [3.0, True]], "float32"),
+        ([f32(1), 2.5], "float32"),
+        ([f32(1), 2], "float32"),
+        ([i64(1), 2.5], "float32"),
+        ([f16(1), 1], "float16"),
+        ([f16(1), 1.5], "float32"),
+        ([f64(1), 2.5], "float64"),
+        ([2.5, f64(1)], "float64"),
+        ([f32(1), f64(2)], "float64"),
+        ([np.bool_(True), 1.5], "float32"),
+        ([np.array(1.5), 2.5], "float64"),
+        ([i32(1), 2], "int64"),
+        ([i32(1)], "int32"),
+        ([True, 2], "int64"),
+        ([], "float32"),
+        ([[], []], "float32"),
+    ],
+)
+@pytest.mark.parametrize("make", [sg.tensor, sg.as_tensor, sg.asarray])
+def test_a_list_has_the_type_that_its_numbers_share(make: Any, data: list[Any], dtype: str) -> None:
+    assert make(data).dtype.name == dtype
+
+
+def test_python_floats_have_the_default_type() -> None:
+    before = sg.get_default_dtype()
+    sg.set_default_dtype(sg.float64)
+    try:
+        assert sg.tensor([True, 3.5]).dtype == sg.float64 and sg.tensor([f32(1), 2.5]).dtype == sg.float64
+    finally:
+        sg.set_default_dtype(before)
+
+
+def test_a_list_with_tensors_has_the_type_that_all_share() -> None:
+    assert sg.tensor([sg.tensor(1), 2.5]).dtype == sg.float32
+    assert sg.tensor([sg.tensor(1.0, dtype=sg.float64), 2.5]).dtype == sg.float64
+
+
+def test_an_integer_beyond_int64_in_a_list_is_an_error() -> None:
+    with pytest.raises(OverflowError, match="does not fit into int64"):
+        sg.tensor([2**63, -1])
+    assert sg.tensor([float(2**63), -1]).tolist() == [2.0**63, -1.0]
