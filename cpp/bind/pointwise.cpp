@@ -39,6 +39,13 @@ struct Operands {
   PyObject* given_option = nullptr;
 };
 
+// Integers stay integers, as in PyTorch: the bounds lose their fractions.
+Tensor hardtanh(const Tensor& x, const Tensor& low, const Tensor& high) {
+  if (is_float(x.dtype())) return sg::hardtanh(x, low, high);
+  const DType wide = DType::int64;  // in which unsigned types have bounds below 0
+  return cast(sg::hardtanh(cast(x, wide), converted(low, wide), converted(high, wide)), x.dtype());
+}
+
 constexpr char kOther[] = "other", kMin[] = "min", kMax[] = "max";
 
 template <const char* second>
@@ -184,7 +191,7 @@ const Callable callables[] = {
      "log(1 + exp(beta * input)) / beta, and input itself where beta * input is above the threshold.\n\nExample:\n"
      "    >>> y = sg.softplus(sg.randn(3))",
      kFunction, Autocast::wide},
-    {"hardtanh", bound<sg::hardtanh>, "input: Tensor, min_val: float = -1.0, max_val: float = 1.0", "Tensor",
+    {"hardtanh", bound<hardtanh>, "input: Tensor, min_val: float = -1.0, max_val: float = 1.0", "Tensor",
      "input, at least min_val and at most max_val.\n\nExample:\n"
      "    >>> sg.hardtanh(sg.tensor([-2.0, 0.5])).tolist()\n    [-1.0, 0.5]",
      kFunction},

@@ -385,7 +385,7 @@ def angle(input: Any) -> Any:
     """
     if isinstance(input, Tensor):
         input = input if input.is_floating_point() else input.to(_core.get_default_dtype())
-        return _core.where(input.isnan(), input, _core.where(input < 0, np.pi, 0.0).to(input.dtype))
+        return _core.where(input.isnan(), input, _core.where(input < 0, np.pi, _core.zeros_like(input)))
     return _core.atan2(input.imag, input.real)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -200,3 +201,27 @@ def test_inplace_activations(device: sg.Device) -> None:
     F.leaky_relu(y, 0.5, inplace=True).sum().backward()
     assert leaf.grad is not None
     assert leaf.grad.tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_hardtanh_of_integers_gives_integers(dtype: str, device: sg.Device) -> None:
+    x = sg.tensor([0, 1, 3], dtype=getattr(sg, dtype), device=device)
+    y = sg.nn.functional.hardtanh(x, -2.7, 1.9)
+    assert y.dtype == x.dtype and y.tolist() == [0, 1, 1]
+    assert sg.hardtanh(x).tolist() == [0, 1, 1]
+
+
+@pytest.mark.needs("float64")
+def test_numbers_in_float64_have_all_digits(device: sg.Device) -> None:
+    x = sg.tensor([-1.0, 2.0], dtype=sg.float64, device=device)
+    assert sg.angle(x).tolist() == [math.pi, 0.0]
+    log = math.log1p(0.1)
+    np.testing.assert_allclose(sg.special.xlog1py(x, 0.1).tolist(), [-log, 2 * log], rtol=1e-13)
+    np.testing.assert_allclose(
+        sg.special.xlog1py(0.1, x + 2).tolist(), [0.1 * math.log(2), 0.1 * math.log(5)], rtol=1e-13
+    )
+
+
+def test_xlog1py_is_nan_where_its_second_argument_is(device: sg.Device) -> None:
+    got = sg.special.xlog1py(sg.zeros(2, device=device), sg.tensor([math.nan, -1.0], device=device))
+    assert math.isnan(got[0].item()) and got[1].item() == 0.0

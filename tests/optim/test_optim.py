@@ -231,6 +231,16 @@ def test_fifty_steps_in_float32(name: str, formula: Formula, options: dict[str, 
         np.testing.assert_allclose(p, want, rtol=1e-5, atol=1e-5)
 
 
+def test_factors_of_rprop_have_all_digits_in_float64() -> None:
+    p = sg.tensor([0.5, -2.0], dtype=sg.float64, requires_grad=True)
+    optimizer = sg.optim.Rprop([p], lr=0.01, etas=(0.3, 1.1))
+    for sign in (1.0, 1.0, -1.0, -1.0):
+        p.grad = sg.full((2,), sign, dtype=sg.float64)
+        optimizer.step()
+    step = 0.01 * 1.1 * 0.3  # the third changes its sign, and is left out
+    np.testing.assert_allclose(p.detach().numpy(), np.array([0.5, -2.0]) - 0.01 - 0.011 + step, rtol=1e-15)
+
+
 # Each rule once; a new shader takes its time on a software driver.
 ONCE = list({name: (name, formula, options) for name, formula, options in CASES}.values())
 

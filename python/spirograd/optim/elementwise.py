@@ -137,7 +137,7 @@ class Rprop(_Elementwise):
         size = state.get("step_size")
         size = ones_like(p) * group["lr"] if size is None else size
         change = g * state["prev"] if "prev" in state else zeros_like(p)
-        factor = where(change > 0, grow, where(change < 0, shrink, 1.0))
+        factor = where(change > 0, grow, where(change < 0, shrink, ones_like(p)))  # numbers alone are float32
         state["step_size"] = (size * factor).clamp(least, largest)
         state["prev"] = where(change < 0, 0.0, g)
         p.sub_(sign(state["prev"]) * state["step_size"])

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import math
 
-from .._core import Tensor, log, log1p, sigmoid, sin, where, xlogy
+from .._core import (
+    Tensor,
+    float32,
+    full,
+    get_default_dtype,
+    log,
+    log1p,
+    promote_types,
+    result_type,
+    sigmoid,
+    sin,
+    where,
+    xlogy,
+)
 
 
 def expit(input: Tensor) -> Tensor:
@@ -37,14 +50,24 @@ def entr(input: Tensor) -> Tensor:
     return where(input < 0, -math.inf, -xlogy(input, input))
 
 
-def xlog1py(input: Tensor, other: Tensor) -> Tensor:
-    """input * log1p(other); 0 where input is 0.
+def xlog1py(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """input * log1p(other); 0 where input is 0 and other is no NaN.
+
+    Args:
+        input: any shape, or a number.
+        other: the same; one of them is a tensor.
 
     Example:
         >>> sg.special.xlog1py(sg.tensor(0.0), sg.tensor(-1.0)).item()
         0.0
     """
-    return where(input == 0, 0.0, input * log1p(where(input == 0, 0.0, other)))
+    kind = result_type(input, other)
+    kind = kind if kind.is_floating_point else get_default_dtype()
+    wide = promote_types(kind, float32)
+    device = input.device if isinstance(input, Tensor) else other.device  # type: ignore[union-attr]
+    x, y = (v.to(wide) if isinstance(v, Tensor) else full((), v, dtype=wide, device=device) for v in (input, other))
+    nothing = (x == 0) & (y == y)
+    return where(nothing, 0.0, x * log1p(where(nothing, 0.0, y))).to(kind)
 
 
 def sinc(input: Tensor) -> Tensor:
