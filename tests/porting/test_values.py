@@ -16,6 +16,7 @@ SCRIPTS = [
     "containers",
     "corners",
     "distributions",
+    "floats",
     "forward",
     "graphs",
     "hooks",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ... import _core, conj, real, special
 from ..._core import Tensor, where
+from ...autograd import Function
 from ...base.steps import flat_in
 
 __all__ = [
@@ -81,9 +82,25 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     return other - alpha * input
 
 
-def float_power(input: Tensor, exponent: Any) -> Tensor:
+def _promoted(input: Any, other: Any) -> tuple[Tensor, Tensor]:
+    """Both operands in the type that they share, in one shape."""
+    kind = _core.result_type(input, other)
+    device = input.device if isinstance(input, Tensor) else other.device
+    found = (x if isinstance(x, Tensor) else _core.full((), x, dtype=kind, device=device) for x in (input, other))
+    a, b = _core.broadcast_tensors(*found)
+    return a.to(kind), b.to(kind)
+
+
+def _with_fractions(input: Any, other: Any) -> _core.dtype:
+    """The type that both share; the default one for integers."""
+    kind = _core.result_type(input, other)
+    return kind if kind.is_floating_point else _core.get_default_dtype()
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
     """input**exponent in float64."""
-    return _core.pow(input.double(), exponent.double() if isinstance(exponent, Tensor) else exponent)
+    base, power = (x.double() if isinstance(x, Tensor) else x for x in (input, exponent))
+    return _core.pow(base, power)
 
 
 def signbit(input: Tensor) -> Tensor:
@@ -95,9 +112,11 @@ def signbit(input: Tensor) -> Tensor:
 
 def copysign(input: Tensor, other: Any) -> Tensor:
     """The size of input with the sign of other."""
-    sign = other if isinstance(other, Tensor) else _core.full_like(input, other)
-    size = input.abs() if input.is_floating_point() else input.to(_core.get_default_dtype()).abs()
-    return where(signbit(sign), -size, size)
+    kind = _with_fractions(input, other)
+    size = input.to(kind).abs()
+    if not isinstance(other, Tensor):
+        return -size if math.copysign(1, other) < 0 else size
+    return flat_in(where(signbit(other), -size, size), other.to(kind))
 
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
@@ -127,21 +146,24 @@ def isneginf(input: Tensor) -> Tensor:
 
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other."""
-    return input * _core.exp2(other.to(_core.promote_types(input.dtype, _core.float32)))
+    scale = _core.pow(2.0, other)
+    kept = input.is_floating_point() and not other.is_floating_point() and other.dtype != _core.bool
+    return input * (scale.to(input.dtype) if kept else scale)
 
 
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other)."""
+    kind = _with_fractions(input, other)
+    wide = _core.promote_types(kind, _core.float32)
     scale = math.log(2)
-    return _core.logaddexp(input * scale, other * scale) / scale
+    return (_core.logaddexp(input.to(wide) * scale, other.to(wide) * scale) / scale).to(kind)
 
 
 def gcd(input: Tensor, other: Any) -> Tensor:
     """The greatest common divisor of integers, 0 or more, by Euclid's algorithm; whether it is done is read."""
-    other = other if isinstance(other, Tensor) else _core.full_like(input, other)
-    a, b = _core.broadcast_tensors(input, other)
-    if a.is_floating_point() or b.is_floating_point():
-        raise TypeError(f"gcd: {a.dtype} and {b.dtype}; integers have divisors")
+    a, b = _promoted(input, other)
+    if a.is_floating_point():
+        raise TypeError(f"gcd: the operands meet in {a.dtype}; integers have divisors")
     while bool((b != 0).any()):
         for _ in range(8):
             a, b = where(b == 0, a, b), where(b == 0, 0, _core.remainder(a, b))
@@ -151,7 +173,8 @@ def gcd(input: Tensor, other: Any) -> Tensor:
 def lcm(input: Tensor, other: Any) -> Tensor:
     """The least common multiple of integers, 0 or more."""
     divisor = gcd(input, other)
-    return where(divisor == 0, 0, input // where(divisor == 0, 1, divisor) * other).abs()
+    a, b = _promoted(input, other)
+    return where(divisor == 0, 0, a // where(divisor == 0, 1, divisor) * b).abs()
 
 
 def frexp(input: Tensor) -> Frexp:
@@ -166,13 +189,34 @@ def frexp(input: Tensor) -> Frexp:
     return Frexp(mantissa, exponent.int())
 
 
+class _NextAfter(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a == b)
+        whole = {2: _core.int16, 4: _core.int32, 8: _core.int64}[a.dtype.itemsize]
+        lowest = -(1 << 8 * a.dtype.itemsize - 1)  # the bits of -0
+        x, y = (t.contiguous().view(whole) for t in (a, b))
+        # Numbers by which floats are in order: those of negative floats are turned round, and both zeros are 0.
+        x_rank, y_rank = (where(bits < 0, lowest - bits, bits) for bits in (x, y))
+        rank = x_rank + (y_rank > x_rank).to(whole) - (y_rank < x_rank).to(whole)
+        bits = where((rank < 0) | ((rank == 0) & (x_rank < 0)), lowest - rank, rank)
+        moved = where(x_rank == y_rank, b, bits.view(a.dtype))
+        return where(a.isnan() | b.isnan(), math.nan, moved)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        (equal,) = ctx.saved_tensors
+        return where(equal, 0.0, g), _core.zeros_like(g)
+
+
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The number of the type that follows input in the direction of other."""
-    input, other = _core.broadcast_tensors(input, other)
-    whole = _core.int64 if input.dtype == _core.float64 else _core.int32
-    bits = input.contiguous().view(whole)
-    least = _core.ones_like(bits).view(input.dtype)
-    away = (other > input) == (input > 0)
-    moved = (bits + where(away, 1, -1).to(whole)).view(input.dtype)
-    moved = where(input == 0, where(other > 0, least, -least), moved)
-    return where(input.isnan() | other.isnan(), math.nan, where(input == other, other, moved))
+    """The number of the type that follows input in the direction of other; it moves with input.
+
+    Raises:
+        TypeError: both are integers.
+    """
+    a, b = _promoted(input, other)
+    if not a.is_floating_point():
+        raise TypeError(f"nextafter: the operands meet in {a.dtype}; use a floating type")
+    moved: Tensor = _NextAfter.apply(a, b)
+    return moved
