@@ -146,7 +146,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other."""
-    scale = _core.pow(2.0, other)
+    scale = 2.0**other
     kept = input.is_floating_point() and not other.is_floating_point() and other.dtype != _core.bool
     return input * (scale.to(input.dtype) if kept else scale)
 
