@@ -10,12 +10,34 @@ Example:
     True
 """
 
-try:
-    import onnx as _onnx  # noqa: F401
-except ImportError:
-    raise ImportError("onnx: the package onnx is not installed; pip install spirograd[onnx]", name="onnx") from None
+from typing import TYPE_CHECKING, Any
 
-from .exporting import export
-from .importing import OnnxModule, load
+if TYPE_CHECKING:
+    from .exporting import export
+    from .importing import OnnxModule, load
+else:
+    try:
+        import onnx as _onnx  # noqa: F401
+
+        from .exporting import export
+        from .importing import OnnxModule, load
+    except ModuleNotFoundError as error:
+        if error.name != "onnx":
+            raise
+
+        class OnnxModule:
+            """What load() gives, where the package onnx is installed."""
+
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                raise ImportError("onnx: the package onnx is not installed; pip install spirograd[onnx]", name="onnx")
+
+        def export(*args: Any, **kwargs: Any) -> Any:
+            """Raises ImportError: the package onnx is not installed."""
+            return OnnxModule()
+
+        def load(*args: Any, **kwargs: Any) -> Any:
+            """Raises ImportError: the package onnx is not installed."""
+            return OnnxModule()
+
 
 __all__ = ["OnnxModule", "export", "load"]

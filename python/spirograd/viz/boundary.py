@@ -43,8 +43,6 @@ def plot_decision_boundary(
         ImportError: matplotlib is not installed.
         ValueError: X is not a list of points of the plane, or y not a list of as many classes.
     """
-    from matplotlib.colors import to_rgb
-
     points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
     if points.ndim != 2 or points.shape[1] != 2 or labels.shape != points.shape[:1]:
         raise ValueError(
@@ -60,6 +58,8 @@ def plot_decision_boundary(
 
     width, height = high - low
     figure = figure_of(6.0, 4.7 * height / width + 0.7)
+    from matplotlib.colors import to_rgb
+
     axes = figure.add_subplot()
     if scores.shape[1] == 1:
         surface = scores[:, 0].reshape(steps, steps)

@@ -61,9 +61,9 @@ def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title
     names = [name for name, column in history.metrics.items() if not isinstance(column[0], list)]
     if not history.epochs:
         raise ValueError("plot_history: the history has no epoch; train for one at least")
+    figure, axes = panels(len(names), title)
     from matplotlib.ticker import MaxNLocator
 
-    figure, axes = panels(len(names), title)
     for name, ax in zip(names, axes, strict=True):
         label(ax, "", "epoch", name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -34,8 +34,12 @@ def label(axes: Any, title: str, xlabel: str, ylabel: str) -> None:
 
 def figure_of(width: float, height: float) -> Any:
     """A figure of this size in inches."""
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "viz: the package matplotlib is not installed; pip install spirograd[viz]", name="matplotlib"
+        ) from None
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
