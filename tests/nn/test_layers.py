@@ -210,7 +210,7 @@ def test_gradcheck(layer: Layer) -> None:
 
     def call(*xs: sg.Tensor) -> sg.Tensor:
         for name, value in zip(names, xs[len(layer.shapes) :], strict=True):
-            setattr(module, name, value)
+            vars(module)[name] = value
         return module(*xs[: len(layer.shapes)])
 
     assert sg.autograd.gradcheck(call, leaves, atol=1e-5, rtol=1e-5)

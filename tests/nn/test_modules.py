@@ -570,3 +570,84 @@ def test_a_step_of_normalised_layers_is_one_submission(device: sg.Device) -> Non
         assert (s["submissions"], s["plan_misses"], s["allocations"], s["fallbacks"]) == (1, 0, 0, 0)
         assert (s["bytes_read"], s["kernels_compiled"]) == (0, 0)
     assert net[3].num_batches_tracked.item() == 5
+
+
+class Student(nn.Module):
+    """Shows one net in plain lists and dicts, and hides another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown, self.hidden = nn.Linear(1, 1), nn.Linear(1, 2)
+        del self.hidden
+        hidden = nn.Linear(1, 2).eval()
+        self.listed, self.named = [self.shown, nn.Linear(1, 3)], {"a": nn.Linear(1, 4)}
+        self.__dict__["entry"] = hidden
+        object.__setattr__(self, "attribute", hidden)
+        self.called = lambda: hidden
+
+
+def test_what_goes_round_assignment_does_not_belong_to_a_module() -> None:
+    net = Student()
+    names = ["shown", "listed.0", "listed.1", "named.a"]
+    assert list(net._modules) == names
+    net.train()
+    hidden = net.__dict__["entry"]
+    assert not hidden.training and not any(p is hidden.weight for p in net.parameters())
+    for other in (copy.copy(net), copy.deepcopy(net)):
+        assert list(other._modules) == names and not other.__dict__["entry"].training
+    other = copy.copy(net)
+    other.more = nn.ReLU()
+    assert "more" in other._modules and "more" not in net._modules
+
+
+def test_a_child_may_hold_its_parent() -> None:
+    parent, child = nn.Sequential(nn.ReLU()), nn.Linear(1, 1)
+    object.__setattr__(child, "parent", parent)
+    parent.append(child)
+    assert parent.eval() and len(list(parent.parameters())) == 2 and "Linear" in repr(parent)
+
+
+def test_a_deleted_name_is_hidden_by_an_entry() -> None:
+    net = nn.Module()
+    net.inner = nn.Linear(1, 1)
+    inner = net.inner
+    del net.inner
+    net.__dict__["inner"] = inner
+    assert not list(net.parameters())
+    net.inner = inner
+    assert len(list(net.parameters())) == 2
+
+
+def test_states_of_before_have_all_that_they_hold() -> None:
+    net = nn.Module()
+    net.__setstate__({"training": True, "inner": nn.Linear(1, 1), "blocks": [nn.Linear(1, 1)], "size": 3})
+    assert list(net._modules) == ["inner", "blocks.0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("weight", sg.ones(1, 1), r"Linear: cannot assign 'Tensor' as parameter 'weight'; pass a Parameter or None"),
+        ("weight", 3, r"cannot assign 'int' as parameter 'weight'"),
+        ("weight", [nn.ReLU()], r"cannot assign 'list' as parameter 'weight'"),
+        ("weight", nn.ReLU(), r"cannot assign 'ReLU' as parameter 'weight'"),
+        ("inner", sg.ones(1), r"cannot assign 'Tensor' as module 'inner'; pass a module or None"),
+        ("count", 3, r"cannot assign 'int' as buffer 'count'; pass a tensor or None"),
+        ("spectrum", sg.ones(1), r"cannot assign 'Tensor' as parameter 'spectrum'"),
+    ],
+)
+def test_an_attribute_keeps_its_kind(name: str, value: Any, message: str) -> None:
+    layer = nn.Linear(1, 1)
+    layer.inner = nn.ReLU()
+    layer.register_buffer("count", sg.ones(1))
+    layer.spectrum = nn.Parameter(sg.complex(sg.ones(1), sg.ones(1)))
+    with pytest.raises(TypeError, match=message):
+        setattr(layer, name, value)
+    assert [n for n, _ in layer.named_parameters()] == ["weight", "bias", "spectrum.real", "spectrum.imag"]
+    new = nn.Parameter(sg.zeros(1, 1))
+    layer.weight, layer.count, layer.inner = new, sg.zeros(2), nn.Tanh()
+    assert layer.get_parameter("weight") is new and list(layer._modules) == ["inner"]
+    layer.count = nn.Parameter(sg.ones(1))
+    assert not list(layer.buffers()) and "count" in dict(layer.named_parameters())
+    layer.weight = None
+    assert "weight" not in dict(layer.named_parameters())

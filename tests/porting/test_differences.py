@@ -39,13 +39,6 @@ assert "out of range" in raises(IndexError, y.item)
     "fractions in a list as an index, `x[[0.5, 1.0]]`": """
 assert "an index of float32" in raises(IndexError, lambda: torch.ones(3)[[0.5, 1.0]])
 """,
-    "modules in plain lists and dicts": """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = [nn.Linear(2, 2)]
-assert [name for name, _ in Net().named_parameters()] == ["layers.0.weight", "layers.0.bias"]
-""",
     "`torch.load`": """
 import collections, pickle
 f = io.BytesIO()

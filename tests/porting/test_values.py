@@ -19,6 +19,7 @@ SCRIPTS = [
     "floats",
     "forward",
     "graphs",
+    "hidden",
     "hooks",
     "inference",
     "keys",

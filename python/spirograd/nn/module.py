@@ -10,8 +10,9 @@ from .. import tracer
 from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
+from ._attributes import bases, kind_of, note, refuse_other, sort
 from .hooks import Hook, Hooks, RemovableHandle, register
-from .parameter import Buffer, Parameter, UninitializedParameter
+from .parameter import Parameter, UninitializedParameter
 from .summary import Summary, summary
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Module:
     """Base of all modules. Attributes that are Parameters or Modules belong to it; write forward().
 
     Those in lists, tuples and dicts that are attributes belong to it as well, with names such as `blocks.0.weight`.
-    (One with more than a thousand entries, the first of them data, is data.)
+    (One with more than a thousand entries, the first of them data, is data.) What is put into `__dict__`, or set by
+    object.__setattr__(), does not belong to it: that hides a module on purpose.
 
     Attributes:
         training: whether it is in training mode; train() and eval() set it.
@@ -68,6 +70,7 @@ class Module:
 
     training: bool = True
     _persistent: Mapping[str, bool] = {}  # the names of buffers, and whether state_dict() has them
+    _held_names: frozenset[str] = frozenset()  # the attributes that may hold modules and parameters
     _hooks: Hooks | None = None
 
     def __init__(self) -> None:
@@ -76,9 +79,19 @@ class Module:
     if not TYPE_CHECKING:  # to a checker, it would allow every attribute
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if isinstance(value, Buffer):
-                self._persistent = {**self._persistent, name: value.persistent}
+            refuse_other(self, name, value)
+            note(self, name, value)
             super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name in self._held_names:
+            vars(self)["_held_names"] = self._held_names - {name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_held_names" not in state:
+            vars(self)["_held_names"] = frozenset(name for name, value in state.items() if kind_of(value) != "data")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes."""
@@ -162,9 +175,8 @@ class Module:
         modules: list[tuple[str, Module]] = []
         parameters: list[tuple[str, Parameter]] = []
         for name, value in vars(self).items():
-            kind = _kinds.get(type(value)) or _kind(type(value))
-            if kind != "data":
-                _sort(name, value, kind, modules, parameters)
+            if name in self._held_names and (kind := kind_of(value)) != "data":
+                sort(name, value, kind, modules, parameters)
         return modules, parameters
 
     def _own_buffers(self) -> list[tuple[str, Tensor]]:
@@ -702,41 +714,6 @@ def _tensor(value: Any) -> Tensor:
     return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else Tensor(value)
 
 
-_kinds: dict[type, str] = {}  # what is to be done with attributes of a type
-
-
-def _kind(of: type) -> str:
-    kinds = {Module: "module", Parameter: "parameter", dict: "dict", list: "list", tuple: "list"}
-    kinds[ComplexTensor] = "complex"
-    _kinds[of] = next((kind for base, kind in kinds.items() if issubclass(of, base)), "data")
-    return _kinds[of]
-
-
-def _sort(
-    name: str,
-    value: Any,
-    kind: str,
-    modules: list[tuple[str, Module]],
-    parameters: list[tuple[str, Parameter]],
-) -> None:
-    """Appends what an attribute holds to the one list or to the other."""
-    if kind == "module":
-        modules.append((name, value))
-    elif kind == "parameter":
-        parameters.append((name, value))
-    elif kind == "complex":
-        parts = {"real": value.real, "imag": value.imag}
-        parameters += [(f"{name}.{key}", part) for key, part in parts.items() if isinstance(part, Parameter)]
-    else:
-        listed = (list if isinstance(value, list) else tuple).__iter__  # a program's own class may give other things
-        held = list(value.items() if kind == "dict" else enumerate(listed(value)))
-        if len(held) > 1000 and _kind(type(held[0][1])) == "data":
-            return
-        for key, inside in held:
-            if (inside_kind := _kinds.get(type(inside)) or _kind(type(inside))) != "data":
-                _sort(f"{name}.{key}", inside, inside_kind, modules, parameters)
-
-
 def _named(groups: Iterable[tuple[str, list[tuple[str, T]]]], remove_duplicate: bool) -> Iterator[tuple[str, T]]:
     """Dotted names and values of groups of tensors."""
     seen: set[int] = set()
@@ -746,6 +723,9 @@ def _named(groups: Iterable[tuple[str, list[tuple[str, T]]]], remove_duplicate: 
                 if remove_duplicate:
                     seen.add(id(tensor))
                 yield (f"{at}.{name}" if at else name), tensor
+
+
+bases[Module] = "module"
 
 
 class TensorModule(Module):

@@ -13,6 +13,7 @@ from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
+from ..nn._attributes import see_only_modules, set_held
 from ..nn.hooks import Hook
 from ..nn.module import LoadResult
 from ..nn.utils.rnn import PackedSequence
@@ -324,22 +325,31 @@ class _Entries(dict[str, Any]):
     A class's own __setattr__() and __delattr__() are not called: they write here.
     """
 
-    def __init__(self, module: nn.Module, entries: Any) -> None:
+    def __init__(self, module: nn.Module, entries: Any, are_buffers: bool = False) -> None:
         super().__init__(entries)
-        self._module = module
+        self._module, self._are_buffers = module, are_buffers
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
-        nn.Module.__setattr__(self._module, name, value)
+        if self._are_buffers and name not in self._module._persistent:
+            self._module._persistent = {**self._module._persistent, name: True}
+        set_held(self._module, name, value)
 
     def __delitem__(self, name: str) -> None:
         super().__delitem__(name)
         nn.Module.__delattr__(self._module, name)
 
     # These write one by one.
-    pop = MutableMapping.pop
     clear = MutableMapping.clear
     update, setdefault = MutableMapping.update, MutableMapping.setdefault
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """An entry, which is deleted; else the default."""
+        if name not in self and default:
+            return default[0]
+        value = self[name]
+        del self[name]
+        return value
 
     def popitem(self) -> tuple[str, Any]:
         """The last entry, which is deleted."""
@@ -351,6 +361,17 @@ class _Entries(dict[str, Any]):
     def copy(self) -> dict[str, Any]:
         """A dict of its own."""
         return dict(self)
+
+
+def _entries(of: Callable[[nn.Module], Any], are_buffers: bool = False) -> property:
+    """The entries that a function finds in a module; a dict that is assigned takes their place."""
+
+    def replaced(self: nn.Module, entries: Mapping[str, Any]) -> None:
+        before = _Entries(self, of(self), are_buffers)
+        before.clear()
+        before.update(entries)
+
+    return property(lambda self: _Entries(self, of(self), are_buffers), replaced)
 
 
 def _forgotten(self: nn.Module) -> set[str]:
@@ -407,7 +428,7 @@ def _asked(self: nn.Module, name: str) -> Any:
     value = object.__getattribute__(self, name)
     if not isinstance(value, (nn.Module, Tensor)) or name not in vars(self):
         return value
-    seen = isinstance(value, (nn.Module, nn.Parameter)) or name in self._persistent
+    seen = name in self._held_names or name in self._persistent
     return type(self).__getattr__(self, name) if seen else value  # type: ignore[attr-defined]
 
 
@@ -466,15 +487,17 @@ def _state(self: nn.Module) -> dict[str, Any]:
 
 def _set_state(self: nn.Module, state: Mapping[str, Any]) -> None:
     own = {name: value for name, value in state.items() if name not in (*_KEPT, "_order")}
+    members = {"_held_names": frozenset(own.get("_held_names", ())).union(*(state.get(key, {}) for key in _KEPT))}
     for key in _KEPT:
         own.update(state.get(key, {}))
+    own |= members
     ordered = [name for name in state.get("_order", ()) if name in own]
     vars(self).update({**{name: own[name] for name in ordered}, **own})
 
 
 def _change_modules() -> None:
     nn.Module.__getstate__ = _state  # type: ignore[method-assign, assignment]
-    nn.Module.__setstate__ = _set_state  # type: ignore[attr-defined]
+    nn.Module.__setstate__ = _set_state  # type: ignore[method-assign]
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
@@ -490,9 +513,10 @@ def _change_modules() -> None:
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
-    nn.Module._modules = property(lambda self: _Entries(self, self._own()[0]))  # type: ignore[assignment, method-assign]
-    nn.Module._parameters = property(lambda self: _Entries(self, self._own()[1]))  # type: ignore[attr-defined]
-    nn.Module._buffers = property(lambda self: _Entries(self, self._own_buffers()))  # type: ignore[attr-defined]
+    see_only_modules()
+    nn.Module._modules = _entries(lambda self: self._own()[0])  # type: ignore[assignment, method-assign]
+    nn.Module._parameters = _entries(lambda self: self._own()[1])  # type: ignore[attr-defined]
+    nn.Module._buffers = _entries(nn.Module._own_buffers, True)  # type: ignore[attr-defined]
     nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]
     for name in ("forward_pre", "forward", "backward_pre", "backward"):
         setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))

@@ -13,6 +13,7 @@ from ...base.stand_in import StandIn
 from ...base.types import DTypeLike
 from ...linalg import vector_norm  # `linalg` is the module beside this one, once that is imported
 from ...nn import Module, functional
+from ...nn._attributes import set_held
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..arguments import without_layout
 from ..functions import FUNCTIONS
@@ -200,7 +201,7 @@ class OptimizedModule(Module):
     _orig_mod: Module
 
     def __init__(self, module: Module) -> None:
-        vars(self)["_orig_mod"] = module
+        set_held(self, "_orig_mod", module)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._orig_mod(*args, **kwargs)
