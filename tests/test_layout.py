@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": set(),
     "tracer": set(),
     "fft": {"_complex"},
-    "serialization": {"_pickle", "sparse"},
+    "serialization": {"_pickle", "nn", "sparse"},
     "text": {"serialization"},
     "utils": {"distributed", "serialization"},
     "datasets": {"progress", "utils"},

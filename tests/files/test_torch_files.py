@@ -6,6 +6,7 @@ import ast
 import io
 import os
 import pickle
+import time
 from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from process_memory import peak
 from reference.torch_files import KINDS, Part, torch_file
 from spirograd.serialization._pickles import allowed
 
@@ -214,3 +216,76 @@ def test_a_thing_in_many_places_takes_no_time() -> None:
     for _ in range(60):
         assert found[0] is found[1]
         found = found[0]
+
+
+# --- what takes long, or much
+
+
+def doubled(times: int = 60) -> bytes:
+    """A tuple of two of the tuple before, and so on: 2**times parts, as number 0."""
+    return b"K\1q\0" + b"h\0h\0\x86q\0" * times
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (b")" + b"\x85" * 200_000 + b"q\0}h\0K\1s", "has a tuple as a key"),
+        (doubled() + b"}h\0K\1s", "has a tuple as a key"),
+        (doubled() + b"c__builtin__\nset\n](h\0e\x85R", "has a set of other things"),
+        (doubled() + b"ctorch.serialization\n_get_layout\nh\0\x85R", "is damaged"),
+        (doubled() + b"ctorch\ndevice\nh\0\x85R", "is damaged"),
+        (doubled() + b"ctorch\ndevice\nX\4\0\0\0cudah\0\x86R", "is damaged"),
+        (doubled() + b"ctorch\nSize\nh\0\x85R", "is damaged"),
+        (doubled() + b"ctorch._utils\n_rebuild_sparse_tensor\nh\0)\x86R", "is damaged"),
+        (b"](" + b"}" * 500_000 + b"e", "pass max_bytes="),
+        (b"](" + b"(t" * 500_000 + b"e", "pass max_bytes="),
+        (b"](" + b"K\1" * 100_000 + b"eq\0](" + b"c__builtin__\nset\nh\0\x85R" * 1000 + b"e", "pass max_bytes="),
+        (b"](" + b"K\1" * 100_000 + b"eq\0](" + b"ctorch\nSize\nh\0\x85R" * 1000 + b"e", "is damaged"),
+        (b"K\1" * 200_000 + b"(t" * 200_000, "is damaged|nested"),  # each tuple lies on a high stack
+        (b"}\x8a\x09" + b"\1" * 9 + b"Ns", "has a int as a key"),  # larger ones can all have one hash
+        (b"ccollections\nOrderedDict\n](cos\nsystem\nK\1\x86e\x85R", "has a Name as a key"),
+        (b"}cos\nsystem\nK\1s", "has a Name as a key"),
+        (b"}ctorch\ndevice\nX\3\0\0\0cpu\x85RK\1s", "has a DeviceName as a key"),
+    ],
+)  # fmt: skip
+def test_a_small_program_takes_neither_long_nor_much(code: bytes, message: str) -> None:
+    before, start = peak(), time.process_time()
+    if message == "is damaged|nested":
+        assert read(pickled(code)) == ()
+    else:
+        with pytest.raises(sg.FileFormatError, match=message) as error:
+            read(pickled(code))
+        assert "\n" not in str(error.value) and str(error.value).count("load:") == 1
+    assert time.process_time() - start < 5 and peak() - before < 200 << 20
+
+
+# --- tensors on one memory, and parameters
+
+
+@FORMATS
+def test_tensors_that_shared_memory_share_it(old: bool, device: sg.Device) -> None:
+    shared, alone = np.arange(12, dtype=np.float32), np.ones(2, np.float32)
+    parts = {"w": Part(shared, (2, 3), (1, 2), 3), "b": Part(shared, (12,), (1,)), "x": Part(alone)}
+    parts |= {"p": Part(shared, (2,), (1,), parameter=True, requires_grad=True), "e": Part(shared, (0,), (1,), 12)}
+    found = read(torch_file(parts, old), map_location=device)
+    assert found["w"].tolist() == [[3, 5, 7], [4, 6, 8]] and found["e"].shape == (0,)
+    found["b"].zero_()
+    assert found["w"].tolist() == [[0, 0, 0]] * 2 and found["x"].tolist() == [1, 1] and found["p"].tolist() == [0, 0]
+    found["p"].sum().backward()
+    assert found["p"].grad.tolist() == [1, 1] and found["w"].is_leaf and not found["w"].requires_grad
+
+
+@FORMATS
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_a_parameter_comes_as_one(requires_grad: bool, old: bool) -> None:
+    weight = Part(np.ones(2, np.float32), parameter=True, requires_grad=requires_grad)
+    found = read(torch_file([weight, weight, Part(FOUR)], old))
+    assert type(found[0]) is sg.nn.Parameter and found[0] is found[1] and found[0].requires_grad == requires_grad
+    assert found[0].is_leaf and type(found[2]) is sg.Tensor
+
+
+@pytest.mark.parametrize("size", [(1,) * 9, (1, 1 << 62)], ids=str)
+def test_views_of_shared_memory_are_tensors_that_spirograd_has(size: tuple[int, ...]) -> None:
+    parts = [Part(FOUR, size, (1 << 62,) * len(size)), Part(FOUR)]
+    with pytest.raises(sg.FileFormatError, match=r"is none|lies outside"):
+        read(torch_file(parts))

@@ -44,6 +44,7 @@ class Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         known = {("torch._utils", "_rebuild_tensor_v2"): self.rebuild, ("collections", "OrderedDict"): OrderedDict}
+        known["torch._utils", "_rebuild_parameter"] = lambda found, requires_grad, hooks: ("parameter", *found)
         return name if module == "torch" and name.endswith("Storage") else known[module, name]
 
     def persistent_load(self, pid: Any) -> Any:
@@ -109,6 +110,32 @@ def test_a_tensor_in_two_places_is_written_once(tmp_path: Path) -> None:
     assert found["x"][0] is found["x"][1] is found["y"][1] and found["x"][0][1] and not found["y"][0][1]
     back = sg.load(tmp_path / "x.pt")
     assert back["x"][0] is back["y"][1] and back["x"][0].requires_grad
+
+
+def test_tensors_on_one_memory_are_written_once(tmp_path: Path) -> None:
+    x, one = sg.arange(6.0), sg.zeros(2)
+    net = sg.nn.Linear(2, 2, bias=False)
+    tied = sg.nn.ModuleList([net, sg.nn.Linear(2, 2, bias=False)])
+    tied[1].weight = net.weight
+    sg.save({"x": x, "head": x[:2], "clone": one.clone(), "one": one, "tied": tied.state_dict()}, tmp_path / "x.pt")
+    with zipfile.ZipFile(tmp_path / "x.pt") as archive:
+        assert sum("/data/" in name for name in archive.namelist()) == 4
+    back = sg.load(tmp_path / "x.pt")
+    back["x"].fill_(7)
+    back["one"].fill_(8)
+    back["tied"]["0.weight"].fill_(9)
+    assert back["head"].tolist() == [7, 7] and back["clone"].tolist() == [0, 0]
+    assert back["tied"]["1.weight"].tolist() == [[9, 9]] * 2
+
+
+def test_a_parameter_is_written_as_one(tmp_path: Path) -> None:
+    weight = sg.nn.Parameter(sg.ones(2))
+    sg.save([weight, weight, sg.nn.Parameter(sg.ones(1), requires_grad=False)], tmp_path / "x.pt")
+    first, second, third = unpickled(tmp_path / "x.pt")
+    assert first is second and first[0] == third[0] == "parameter" and first[2] and not third[2]
+    back = sg.load(tmp_path / "x.pt")
+    assert back[0] is back[1] and [type(p) for p in back] == [sg.nn.Parameter] * 3
+    assert [p.requires_grad for p in back] == [True, True, False]
 
 
 def test_the_bytes_of_tensors_can_be_mapped(tmp_path: Path) -> None:

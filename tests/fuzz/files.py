@@ -34,6 +34,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pickles import program
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 READERS = ["pickletools", "spirograd.serialization", "spirograd.text", "spirograd.datasets"]
@@ -60,6 +62,7 @@ class Kind(NamedTuple):
     samples: list[bytes]
     read: Reader
     same: bool = False
+    make: Callable[[random.Random], bytes] | None = None  # in place of a changed one: one made from nothing
 
 
 # --- the kinds
@@ -130,6 +133,7 @@ def kinds() -> dict[str, Kind]:
         "safetensors": Kind([safe], load),
         "torch": Kind([torch], load, same=True),
         "torch pickle": Kind([pickled], lambda data: load(torch_file(weights, **{"data.pkl": data}))),
+        "torch program": Kind([pickled], lambda data: load(torch_file(weights, **{"data.pkl": data})), make=program),
         "torch old": Kind([torch_file(weights, old=True)], load),
         "tokenizer": Kind(tokens, partial(from_path, "t.json", sg.text.from_file)),
         "idx": Kind([idx], parse_idx),
@@ -215,6 +219,8 @@ def changed(kind: Kind, name: str, seed: int, i: int) -> tuple[bytes, bytes]:
     """The i-th changed file, and the whole one that it comes from."""
     chance = random.Random(f"{seed} {name} {i}")
     sample = chance.choice(kind.samples)
+    if kind.make:
+        return kind.make(chance), sample
     data = bytearray(sample)
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
         chance.choice(CHANGES)(chance, data, chance.choice(kind.samples))

@@ -9,29 +9,37 @@ from __future__ import annotations
 import functools
 import pickletools
 import re
-from collections import OrderedDict
+import sys
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, BinaryIO, NamedTuple
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
 
 from .._core import FileFormatError
 from ._arrays import reason, shown
-from ._trees import is_key
+from ._room import Room
+from ._trees import KEYS, is_key
+
+# What a file describes is made of these, which no plain thing is taken for, and which are no keys.
 
 
-class Name(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Name:
     """A class or function that the file refers to."""
 
     name: str
 
 
-class DeviceName(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceName:
     """A device."""
 
     name: str
 
 
-class Stored(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stored:
     """Memory that the file holds under a key: its class, such as torch.FloatStorage, where it was, and its number of
     elements."""
 
@@ -41,7 +49,8 @@ class Stored(NamedTuple):
     length: int
 
 
-class View(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class View:
     """A tensor on such memory, counted in elements."""
 
     storage: Stored
@@ -51,11 +60,32 @@ class View(NamedTuple):
     requires_grad: bool
 
 
-class Sparse(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ParameterOf:
+    """A parameter on the memory of a tensor."""
+
+    view: View
+    requires_grad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
     """A sparse tensor of such tensors, and its layout."""
 
     layout: str
     parts: tuple[Any, ...]
+
+
+class _Refused(Exception):
+    """What the pickle does, as the end of a sentence that begins with the name of the file."""
+
+
+class Met:
+    """The storages that a file speaks of, by their keys, and how many tensors are views of each."""
+
+    def __init__(self) -> None:
+        self.storages: dict[str, Stored] = {}
+        self.views: Counter[str] = Counter()
 
 
 class Instance:
@@ -70,18 +100,21 @@ allowed: dict[str, Any] = {}  # classes and functions, by module and name
 kept_kinds: ContextVar[tuple[type, ...]] = ContextVar("kept_kinds", default=())
 
 
-def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
-    if not isinstance(storage, Stored) or type(requires_grad) is not bool or len(size) != len(stride):
-        raise ValueError("a tensor is not described as such")
-    if not all(type(n) is int and n >= 0 for n in (offset, *size, *stride)):
-        raise ValueError("a tensor has sizes or strides that are none")
-    return View(storage, offset, tuple(size), tuple(stride), requires_grad)
+MOST = 64  # dimensions of a tensor, arguments of a call
+Calls: TypeAlias = "dict[str, Callable[..., Any]]"
 
 
-def _parameter(view: Any, requires_grad: Any, *_: Any) -> View:
+def _whole(numbers: Any = ()) -> tuple[int, ...]:
+    """A few whole numbers that are not negative."""
+    if type(numbers) not in (list, tuple) or len(numbers) > MOST or any(type(n) is not int or n < 0 for n in numbers):
+        raise ValueError("sizes or strides are none")
+    return tuple(numbers)
+
+
+def _parameter(view: Any, requires_grad: Any, *_: Any) -> ParameterOf:
     if not isinstance(view, View) or type(requires_grad) is not bool:
         raise ValueError("a parameter is not a tensor")
-    return view._replace(requires_grad=requires_grad)
+    return ParameterOf(view, requires_grad)
 
 
 def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = None) -> Stored:
@@ -91,49 +124,89 @@ def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = 
     return Stored(name.name, key, place, count)
 
 
+def _layout(name: Any) -> str:
+    if name not in ("torch.sparse_coo", "torch.sparse_csr"):
+        raise ValueError("a layout is not described as such")
+    return str(name)
+
+
 def _sparse(layout: Any, parts: Any, *_: Any) -> Sparse:
-    tensors = {"torch.sparse_coo": 2, "torch.sparse_csr": 3}.get(layout, 0)
-    if not tensors or len(parts) not in (tensors + 1, 4) or not all(isinstance(x, View) for x in parts[:tensors]):
+    tensors = {"torch.sparse_coo": 2, "torch.sparse_csr": 3}[_layout(layout)]
+    if type(parts) is not tuple or len(parts) not in (tensors + 1, 4):
         raise ValueError("a sparse tensor is not described as such")
-    return Sparse(layout, tuple(parts))
+    if not all(isinstance(x, View) for x in parts[:tensors]) or not all(type(x) is bool for x in parts[tensors + 1 :]):
+        raise ValueError("a sparse tensor is not described as such")
+    return Sparse(layout, (*parts[:tensors], _whole(parts[tensors]), *parts[tensors + 1 :]))
 
 
 def _place(kind: Any, index: Any = None) -> DeviceName:
+    if not isinstance(kind, str) or not (index is None or type(index) is int):
+        raise ValueError("a device is not described as such")
     name = kind if index is None else f"{kind}:{index}"
-    if not isinstance(kind, str) or not re.fullmatch(r"[a-z]+(:[0-9]{1,3})?", name):
+    if not re.fullmatch(r"[a-z]{1,30}(:[0-9]{1,3})?", name):
         raise ValueError("a device is not described as such")
     return DeviceName(name if kind.startswith("cuda") else "cpu")
 
 
-def _bytes(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise ValueError("bytes are not described as such")
-    return text.encode(encoding)
+def _complex(real: Any, imag: Any) -> complex:
+    if type(real) is not float or type(imag) is not float:
+        raise ValueError("a complex number is not described as such")
+    return complex(real, imag)
 
 
-def _set(items: Any = ()) -> set[Any]:
-    if not all(is_key(x) for x in items):
-        raise FileFormatError("has a set of other things than text and numbers")
-    return set(items)
+def _calls(met: Met, room: Room) -> Calls:
+    """What may be called; whatever copies what it is given asks for room first."""
+
+    def view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
+        size, stride = _whole(size), _whole(stride)
+        if not isinstance(storage, Stored) or type(requires_grad) is not bool or len(size) != len(stride):
+            raise ValueError("a tensor is not described as such")
+        met.views[storage.key] += 1
+        return View(storage, *_whole([offset]), size, stride, requires_grad)
+
+    def dict_of(kind: type[dict[Any, Any]], items: Any = ()) -> dict[Any, Any]:
+        made = kind()
+        pairs = items.items() if isinstance(items, dict) else items
+        room.take(ENTRY * len(pairs), "a dict")
+        for pair in pairs:
+            if type(pair) not in (list, tuple) or len(pair) != 2:
+                raise ValueError("a dict is not described as such")
+            _add(made, [*pair], True)
+        return made
+
+    def set_of(items: Any = ()) -> set[Any]:
+        if type(items) not in (list, tuple):
+            raise ValueError("a set is not described as such")
+        room.take(ENTRY * len(items), "a set")
+        if not all(map(is_key, items)):
+            raise _Refused("has a set of other things than text and numbers")
+        return set(items)
+
+    def bytes_of(text: Any, encoding: Any) -> bytes:
+        if type(text) is not str or encoding != "latin1":
+            raise ValueError("bytes are not described as such")
+        room.take(len(text), "bytes")
+        return text.encode(encoding)
+
+    return {
+        "torch._utils._rebuild_tensor": view,
+        "torch._utils._rebuild_tensor_v2": view,
+        "torch._utils._rebuild_parameter": _parameter,
+        "torch._utils._rebuild_parameter_with_state": _parameter,
+        "torch._utils._rebuild_sparse_tensor": _sparse,
+        "torch.serialization._get_layout": _layout,
+        "torch.Size": _whole,
+        "collections.OrderedDict": functools.partial(dict_of, OrderedDict),
+        "collections.Counter": functools.partial(dict_of, dict),
+        "__builtin__.complex": _complex,
+        "__builtin__.set": set_of,
+        "_codecs.encode": bytes_of,
+        "builtins.complex": _complex,
+        "builtins.set": set_of,
+        "torch.device": _place,
+    }
 
 
-CALLS: dict[str, Callable[..., Any]] = {
-    "torch._utils._rebuild_tensor": _view,
-    "torch._utils._rebuild_tensor_v2": _view,
-    "torch._utils._rebuild_parameter": _parameter,
-    "torch._utils._rebuild_parameter_with_state": _parameter,
-    "torch._utils._rebuild_sparse_tensor": _sparse,
-    "torch.serialization._get_layout": str,
-    "torch.Size": tuple,
-    "collections.OrderedDict": OrderedDict,
-    "collections.Counter": dict,
-    "__builtin__.complex": complex,
-    "__builtin__.set": _set,
-    "_codecs.encode": _bytes,
-    "builtins.complex": complex,
-    "builtins.set": _set,
-    "torch.device": _place,
-}
 CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 VALUES = {
     "BININT",
@@ -148,32 +221,41 @@ VALUES = {
 }
 EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
 SIZES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+# Bytes that instructions take in memory at most: objects, and what knows that they were met; an entry of a dict or set.
+OBJECT, ENTRY, SLOT = 200, 128, 8
+COSTS = dict.fromkeys([*EMPTY, *SIZES, "TUPLE", "GLOBAL", "REDUCE", "NEWOBJ", "BINPERSID"], OBJECT)
+COSTS |= {"MARK": 64, "MEMOIZE": ENTRY}
 
 
-def follow(stream: BinaryIO, path: str, met: dict[str, Stored]) -> Any:
+def follow(stream: BinaryIO, path: str, met: Met, room: Room) -> Any:
     """What the pickle at the stream's place describes, made of View and plain things; the stream is behind it then.
 
-    The storages that it speaks of are put into `met`, by their keys.
+    The storages that it speaks of are put into `met`.
     """
     try:
-        return _follow(stream, met)
-    except FileFormatError as error:
+        return _follow(stream, met, room)
+    except _Refused as error:
         raise FileFormatError(f"load: {path} {error}") from None
+    except FileFormatError:  # no room
+        raise
     except Exception as error:  # whatever a made-up list of instructions leads to
         raise FileFormatError(f"load: {path} is damaged ({reason(error)})") from None
 
 
-def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
+def _follow(stream: BinaryIO, met: Met, room: Room) -> Any:
     stack: list[Any] = []
     below: list[list[Any]] = []  # the stacks under each mark
     memo: dict[int, Any] = {}
+    calls = _calls(met, room)
     instruction: pickletools.OpcodeInfo
     value: Any
     for instruction, value, _ in pickletools.genops(stream):
         name = instruction.name
+        room.take(COSTS.get(name, SLOT), "what it lists")
         if name in CONSTANTS:
             stack.append(CONSTANTS[name])
         elif name in VALUES:
+            room.take(sys.getsizeof(value), "what it lists")
             stack.append(value)
         elif name in EMPTY:
             stack.append(EMPTY[name]())
@@ -181,11 +263,14 @@ def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
             below.append(stack)
             stack = []
         elif name == "TUPLE":
-            stack = [*below.pop(), tuple(stack)]
+            items, stack = stack, below.pop()
+            stack.append(tuple(items))
         elif name in SIZES:
             stack[-SIZES[name] :] = [tuple(_last(stack, SIZES[name]))]
         elif name in ("APPENDS", "SETITEMS"):
             items, stack = stack, below.pop()
+            if name == "SETITEMS":
+                room.take(ENTRY // 2 * len(items), "what it lists")
             _add(stack[-1], items, name == "SETITEMS")
         elif name in ("APPEND", "SETITEM"):
             items = [stack.pop() for _ in range(1 + (name == "SETITEM"))][::-1]
@@ -197,25 +282,25 @@ def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
         elif name == "GLOBAL":
             stack.append(Name(value.replace(" ", ".")))
         elif name == "BINPERSID":
-            stack.append(stored := _stored(*stack.pop()))
-            if met.setdefault(stored.key, stored) != stored:
+            stack.append(stored := _stored(*_arguments(stack.pop())))
+            if met.storages.setdefault(stored.key, stored) != stored:
                 raise ValueError(f"the storage {shown(stored.key)} is of two kinds")
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
-            stack.append(_called(function, arguments))
+            stack.append(_called(function, arguments, calls))
         elif name == "BUILD":  # of an OrderedDict, what it has beside its items
             state = stack.pop()
             if isinstance(stack[-1], Instance):
                 stack[-1].state = state
             elif not isinstance(stack[-1], dict):
-                raise FileFormatError("sets up an object, which could run code; only tensors of PyTorch are read")
+                raise _Refused("sets up an object, which could run code; only tensors of PyTorch are read")
         elif name == "NEWOBJ":
             arguments, kind = stack.pop(), stack.pop()
             stack.append(_new(kind, arguments))
         elif name == "STOP":
             return stack.pop()
         elif name not in ("PROTO", "FRAME"):
-            raise FileFormatError(f"has the instruction {name}; PyTorch did not write it")
+            raise _Refused(f"has the instruction {name}; PyTorch did not write it")
     raise EOFError("the end is missing")
 
 
@@ -233,7 +318,7 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
         raise ValueError("items for something else")
     for key, value in zip(items[::2], items[1::2], strict=True):
         if not is_key(key):
-            raise FileFormatError(f"has a {type(key).__name__} as a key; use text, numbers or tuples of them")
+            raise _Refused(f"has a {type(key).__name__} as a key; use {KEYS}")
         target[key] = value
 
 
@@ -241,15 +326,21 @@ def _new(kind: Any, arguments: Any) -> Instance:
     if isinstance(kind, Name) and isinstance(allowed.get(kind.name), type):
         return Instance(functools.partial(allowed[kind.name].__new__, allowed[kind.name]), arguments)
     what = shown(kind.name) if isinstance(kind, Name) else "an object"
-    raise FileFormatError(
+    raise _Refused(
         f"holds an object of {what}, which could run code; save a module's state_dict() with PyTorch instead"
     )
 
 
-def _called(function: Any, arguments: Any) -> Any:
+def _arguments(arguments: Any) -> tuple[Any, ...]:
+    if type(arguments) is not tuple or len(arguments) > MOST:
+        raise ValueError("arguments are not given as such")
+    return arguments
+
+
+def _called(function: Any, arguments: Any, calls: Calls) -> Any:
     if isinstance(function, Name) and function.name in allowed:
         return Instance(allowed[function.name], arguments)
-    if not isinstance(function, Name) or function.name not in CALLS:
+    if not isinstance(function, Name) or function.name not in calls:
         what = shown(function.name) if isinstance(function, Name) else "an object"
-        raise FileFormatError(f"calls {what}, which could run code; only tensors of PyTorch are read")
-    return CALLS[function.name](*arguments)
+        raise _Refused(f"calls {what}, which could run code; only tensors of PyTorch are read")
+    return calls[function.name](*_arguments(arguments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from .._pickle import place
 from ..sparse import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import MapLocation
-from ._pickles import DeviceName, Instance, Name, Sparse, Stored, View, allowed, follow, kept_kinds
+from ._pickles import DeviceName, Instance, Met, Name, ParameterOf, Sparse, Stored, View, allowed, follow, kept_kinds
 from ._room import Room
 from ._trees import DEPTH
 
@@ -31,22 +32,22 @@ TYPES = {f"torch.{dtype}": getattr(_core, "bool" if dtype == "bool" else dtype) 
 
 def load_zip(content: Callable[[str], bytes], path: str, at: MapLocation, room: Room) -> Any:
     """content(name) reads a member beside data.pkl."""
-    met: dict[str, Stored] = {}
-    found = follow(io.BytesIO(content("data.pkl")), path, met)
-    return Maker({key: content(f"data/{key}") for key in met}, path, at, room).made(found, 0)
+    met = Met()
+    found = follow(io.BytesIO(content("data.pkl")), path, met, room)
+    return Maker({key: content(f"data/{key}") for key in met.storages}, met, path, at, room).made(found, 0)
 
 
 def load_old(data: bytes, path: str, at: MapLocation, room: Room) -> Any:
     """Five pickles: a number, the version, the machine, the object, the keys of the storages; then those storages."""
-    stream, met = io.BytesIO(data), dict[str, Stored]()
-    if follow(stream, path, met) != OLD:
+    stream, met = io.BytesIO(data), Met()
+    if follow(stream, path, met, room) != OLD:
         raise FileFormatError(f"load: {path} is a pickle, which could run code; only tensors of PyTorch are read")
-    _, _, found, keys = (follow(stream, path, met) for _ in range(4))
+    _, _, found, keys = (follow(stream, path, met, room) for _ in range(4))
     contents = {}
     for key in keys if isinstance(keys, list) else []:
-        width = element(met[key], path).itemsize if isinstance(key, str) and key in met else 0
+        width = element(met.storages[key], path).itemsize if isinstance(key, str) and key in met.storages else 0
         contents[key] = stream.read(min(int.from_bytes(stream.read(8), "little") * width, len(data)))
-    return Maker(contents, path, at, room).made(found, 0)
+    return Maker(contents, met, path, at, room).made(found, 0)
 
 
 def element(stored: Stored, path: str) -> np.dtype[Any]:
@@ -58,9 +59,10 @@ def element(stored: Stored, path: str) -> np.dtype[Any]:
 class Maker:
     """Turns what a pickle describes into tensors on the storages of the file."""
 
-    def __init__(self, contents: dict[str, bytes], path: str, at: MapLocation, room: Room) -> None:
-        self.contents, self.path, self.at, self.room = contents, path, at, room
+    def __init__(self, contents: dict[str, bytes], met: Met, path: str, at: MapLocation, room: Room) -> None:
+        self.contents, self.views, self.path, self.at, self.room = contents, met.views, path, at, room
         self.kept: dict[int, Any] = {}  # what stands in several places is made once
+        self.memory: dict[str, Tensor] = {}  # whole storages that several tensors are views of
 
     def made(self, x: Any, depth: int) -> Any:
         if x is None or isinstance(x, (bool, int, float, complex, str, bytes)):
@@ -74,6 +76,10 @@ class Maker:
     def new(self, x: Any, depth: int) -> Any:
         if isinstance(x, View):
             return self.tensor(x)
+        if isinstance(x, ParameterOf):
+            from ..nn.parameter import Parameter  # most files have none
+
+            return Parameter(self.made(x.view, depth), x.requires_grad)
         if isinstance(x, Sparse):
             return self.sparse(x, depth)
         if isinstance(x, DeviceName):
@@ -83,15 +89,23 @@ class Maker:
         if isinstance(x, Name) and x.name in TYPES:
             return TYPES[x.name]
         if isinstance(x, dict):
-            made = {key: self.made(value, depth) for key, value in x.items()}
-            return type(x)(made) if type(x) in kept_kinds.get() else made
-        if type(x) in (list, tuple):
-            return type(x)(self.made(part, depth) for part in x)
+            made = x if type(x) in (dict, *kept_kinds.get()) else {}
+            for key, value in x.items():
+                made[key] = self.made(value, depth)
+            return made
+        if type(x) is list:
+            for i, part in enumerate(x):
+                x[i] = self.made(part, depth)
+            return x
+        if type(x) is tuple:
+            parts = [self.made(part, depth) for part in x]
+            return x if all(map(operator.is_, parts, x)) else tuple(parts)
         if isinstance(x, Instance):
             return self.instance(x, depth)
         if isinstance(x, Name) and x.name in allowed:
             return allowed[x.name]
-        raise FileFormatError(f"load: {self.path} holds {shown(str(x[0]))}; only tensors and plain things are read")
+        what = shown(x.name if isinstance(x, Name) else type(x).__name__)
+        raise FileFormatError(f"load: {self.path} holds {what}; only tensors and plain things are read")
 
     def instance(self, x: Instance, depth: int) -> Any:
         obj = x.make(*self.made(x.arguments, depth))
@@ -124,12 +138,20 @@ class Maker:
                 "bytes; the file is damaged"
             )
         self.room.take(count * dtype.itemsize, f"the tensor {list(view.size)}")
+        where = self.at(view.storage.place if view.storage.place.startswith("cuda") else "cpu")
+        if self.views[view.storage.key] > 1 and count and dtype.kind != "c":
+            if view.storage.key not in self.memory:
+                self.memory[view.storage.key] = tensor_of(np.frombuffer(data, dtype), where, self.path, "a tensor")
+            try:
+                x = self.memory[view.storage.key].as_strided(view.size, view.stride, view.offset).detach()
+            except Exception as error:  # whatever too many dimensions, or strides of no use, lead to
+                raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
+            return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x
         strides = [step * dtype.itemsize for step in view.stride]
         try:
             values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
         except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
             raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
-        where = self.at(view.storage.place if view.storage.place.startswith("cuda") else "cpu")
         values = np.ascontiguousarray(values).reshape(view.size)
         if dtype.kind == "c":
             z = _core.as_tensor(values, device=where)

@@ -49,6 +49,7 @@ class Pickle:
         self.arrays: list[Array] = []
         self.numbers: dict[int, int] = {}  # of tensors that were met, in the memory of the one who reads
         self.kept: list[Any] = []  # so that no two of them have one id
+        self.places: dict[Any, int] = {}  # of arrays, by their address and type
 
     def write(self, x: Any, where: str, depth: int) -> None:
         if depth > DEPTH:
@@ -123,10 +124,35 @@ class Pickle:
         self.code += b"tR"
 
     def tensor(self, x: Any, where: str) -> None:
-        """_rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks), or the one made before."""
+        """The tensor, as a parameter if it is one: _rebuild_parameter(tensor, requires_grad, hooks)."""
+        from ..nn.parameter import Parameter  # late: nn is larger than files need
+
         if id(x) in self.numbers:
             self.code += b"j" + struct.pack("<I", self.numbers[id(x)])
-            return
+        elif isinstance(x, Parameter):
+            self.name("torch._utils", "_rebuild_parameter")
+            self.code += b"("
+            self.rebuilt(x, where)
+            self.write(x.requires_grad, where, 0)
+            self.hooks()
+            self.code += b"tR"
+            self.met(x)
+        else:
+            self.rebuilt(x, where)
+            self.met(x)
+
+    def met(self, x: Any) -> None:
+        """Numbers what was made, for when it stands somewhere else too."""
+        self.numbers[id(x)] = len(self.numbers)
+        self.code += b"r" + struct.pack("<I", self.numbers[id(x)])
+        self.kept.append(x)
+
+    def hooks(self) -> None:
+        self.name("collections", "OrderedDict")
+        self.code += b")R"
+
+    def rebuilt(self, x: Any, where: str) -> None:
+        """_rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks)."""
         values = x.numpy().astype(x.dtype.name) if isinstance(x, StandIn) else values_of("save", where, x, "?biufc")
         values = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
         dtype = "bfloat16" if values.dtype.kind == "V" else values.dtype.name
@@ -138,7 +164,8 @@ class Pickle:
         self.name("torch", STORAGES[dtype])
         is_tensor = isinstance(x, (Tensor, StandIn))
         on_gpu = is_tensor and x.device.kind == "gpu"
-        for part in (str(len(self.arrays)), f"cuda:{x.device.index}" if on_gpu else "cpu", values.size):
+        number = self.number(values)
+        for part in (str(number), f"cuda:{x.device.index}" if on_gpu else "cpu", self.arrays[number].size):
             self.write(part, where, 0)
         self.code += b"tQ"
         stride = tuple(step // values.itemsize for step in values.strides)
@@ -146,9 +173,14 @@ class Pickle:
         self.write(values.shape, where, 0)
         self.write(stride, where, 0)
         self.write(is_tensor and x.requires_grad, where, 0)
-        self.name("collections", "OrderedDict")
-        self.code += b")RtR"
-        self.numbers[id(x)] = len(self.numbers)
-        self.code += b"r" + struct.pack("<I", self.numbers[id(x)])
-        self.arrays.append(values)
-        self.kept.append(x)
+        self.hooks()
+        self.code += b"tR"
+
+    def number(self, values: Array) -> int:
+        """The storage that begins with these elements: one that was met in the same memory, or a new one."""
+        place = (values.ctypes.data, values.dtype)
+        number = self.places.get(place)
+        if number is None or values.size > self.arrays[number].size:
+            number = self.places[place] = len(self.arrays)
+            self.arrays.append(values)  # alive from here on, so that its memory is not that of another one
+        return number

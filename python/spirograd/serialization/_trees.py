@@ -15,7 +15,9 @@ from ._paths import MapLocation, library
 
 TREE = "tree.json"
 VERSION = 1
+KEYS = "text, numbers below 2**64 or tuples of at most 1,000 of them"
 DEPTH = 100  # how deep things may be nested
+PARTS = 1000  # of a key that is a tuple
 
 
 def to_text(obj: Any) -> tuple[bytes, list[Array]]:
@@ -93,7 +95,7 @@ def too_deep(op: str, where: str) -> ValueError:
 
 
 def bad_key(op: str, where: str, key: Any) -> TypeError:
-    return TypeError(f"{op}: {where} has a {type(key).__name__} as a key; use text, numbers or tuples of them")
+    return TypeError(f"{op}: {where} has a {type(key).__name__} as a key; use {KEYS}")
 
 
 def refused(op: str, where: str, x: Any) -> TypeError:
@@ -104,7 +106,17 @@ def refused(op: str, where: str, x: Any) -> TypeError:
 
 
 def is_key(x: Any) -> bool:
-    return x is None or isinstance(x, (bool, int, float, str)) or (isinstance(x, tuple) and all(map(is_key, x)))
+    """Whether it can be a key. A file chooses the keys, so what would take long to hash or to tell apart is none."""
+    parts = [x]
+    for _ in range(PARTS):
+        if not parts:
+            return True
+        x = parts.pop()
+        if isinstance(x, tuple) and len(x) <= PARTS:
+            parts.extend(x)
+        elif not (x is None or isinstance(x, (float, str)) or (isinstance(x, int) and abs(x) < 1 << 64)):
+            return False
+    return not parts
 
 
 class Reader:
