@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "signal": {"_complex", "fft", "nn"},
     "optim": {"distributed", "nn", "tracer"},
     "einops": {"nn"},
-    "onnx": {"nn"},
+    "onnx": {"nn", "serialization"},
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},

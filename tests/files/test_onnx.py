@@ -537,6 +537,56 @@ class Item(nn.Module):
         return v * v.sum().item()
 
 
+def made(nodes: list[Any], inputs: list[str], outputs: list[str], initialisers: Any = {}) -> Any:
+    """A model of float32 values of one shape."""
+    info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in inputs + outputs]
+    arrays = [onnx.numpy_helper.from_array(np.float32(v), name) for name, v in initialisers.items()]
+    steps = [onnx.helper.make_node(*node) for node in nodes]
+    return onnx.helper.make_model(
+        onnx.helper.make_graph(steps, "g", info[: len(inputs)], info[len(inputs) :], initializer=arrays)
+    )
+
+
+def test_every_initialiser_has_a_name_of_its_own() -> None:
+    """`a.b` and `a_b`, and names that modules have."""
+    names = ["a_b", "a.b", "forward", "inputs", "outputs", "training", "_nodes", "_parameters", "a_b_", "weight"]
+    nodes = [("Add", [f"x{i}", name], [f"x{i + 1}"]) for i, name in enumerate(names)]
+    values = {name: [2.0**i] * 2 for i, name in enumerate(names)}
+    loaded = sg.onnx.load(made(nodes, ["x0"], [f"x{len(names)}"], values))
+    assert loaded(sg.zeros(2)).tolist() == [2 ** len(names) - 1] * 2
+    state = loaded.state_dict()
+    assert list(state)[:3] == ["a_b", "a_b_", "forward_"] and len(state) == len(names), "in the order of the file"
+    assert callable(loaded.forward) and loaded.inputs == ["x0"] and loaded.training is False
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (made([("Add", ["x", "y"], ["z"])], ["x"], ["z"]), "Add reads y, which nothing makes before it"),
+        (made([("Relu", ["z"], ["z"])], ["x"], ["z"]), "Relu reads z, which nothing makes"),
+        (made([("Relu", ["x"], ["z"])], ["x"], ["w"]), "the output w is one that nothing makes"),
+        (made([("Relu", ["x"], ["z"])], ["x", "x"], ["z"]), "a name of an input stands for two values"),
+    ],
+)
+def test_graphs_with_loose_ends_are_refused(model: Any, message: str, tmp_path: Path) -> None:
+    for source in (model, tmp_path / "x.onnx"):
+        onnx.save(model, tmp_path / "x.onnx")
+        with pytest.raises(sg.FileFormatError, match=rf"onnx\.load: {message}"):
+            sg.onnx.load(source)
+
+
+def test_initialisers_that_are_none_are_refused(tmp_path: Path) -> None:
+    model = made([("Add", ["x", "w"], ["z"])], ["x"], ["z"], {"w": [1, 2]})
+    model.graph.initializer[0].dims[0] = 1 << 40
+    onnx.save(model, tmp_path / "x.onnx")
+    with pytest.raises(sg.FileFormatError, match="is no ONNX model"):
+        sg.onnx.load(tmp_path / "x.onnx")
+    model = made([("Add", ["x", "w"], ["z"])], ["x"], ["z"], {"w": [1, 2]})
+    model.graph.initializer.append(model.graph.initializer[0])
+    with pytest.raises(sg.FileFormatError, match="two initialisers have one name"):
+        sg.onnx.load(model)
+
+
 def test_what_is_no_model_is_said(tmp_path: Path) -> None:
     (tmp_path / "bad.onnx").write_bytes(b"no model at all")
     with pytest.raises(sg.FileFormatError, match=r"onnx.load: .*bad\.onnx is no ONNX model"):

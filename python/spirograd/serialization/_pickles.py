@@ -158,11 +158,11 @@ def _calls(met: Met, room: Room) -> Calls:
     """What may be called; whatever copies what it is given asks for room first."""
 
     def view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
-        size, stride = _whole(size), _whole(stride)
+        (offset,), size, stride = _whole([offset]), _whole(size), _whole(stride)
         if not isinstance(storage, Stored) or type(requires_grad) is not bool or len(size) != len(stride):
             raise ValueError("a tensor is not described as such")
         met.views[storage.key] += 1
-        return View(storage, *_whole([offset]), size, stride, requires_grad)
+        return View(storage, offset, size, stride, requires_grad)
 
     def dict_of(kind: type[dict[Any, Any]], items: Any = ()) -> dict[Any, Any]:
         made = kind()
