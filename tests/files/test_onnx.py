@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -537,7 +538,7 @@ class Item(nn.Module):
         return v * v.sum().item()
 
 
-def made(nodes: list[Any], inputs: list[str], outputs: list[str], initialisers: Any = {}) -> Any:
+def made(nodes: list[Any], inputs: list[str], outputs: list[str], initialisers: Any = MappingProxyType({})) -> Any:
     """A model of float32 values of one shape."""
     info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in inputs + outputs]
     arrays = [onnx.numpy_helper.from_array(np.float32(v), name) for name, v in initialisers.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import published
 import spirograd as sg
+from process_memory import peak
 from spirograd.models import GPT2, Bert, Llama, Pretrained, ResNet, UNet, ViT, read_weights
 
 OURS: dict[str, type[Pretrained]] = {"gpt2": GPT2, "bert": Bert, "vit": ViT, "resnet18": ResNet, "resnet50": ResNet}
@@ -109,8 +111,23 @@ def change_index(folder: Path, **changes: Any) -> None:
     [
         (
             lambda d: change_index(d, **{"model.extra": "../secret.safetensors"}),
-            "'../secret.safetensors', which is not",
+            "'../secret.safetensors', which is no weights beside it",
         ),
+        *[
+            (lambda d, name=name: change_index(d, **{"model.extra": name}), f"'?{words}'?, which is no weights")
+            for name, words in {
+                "..": r"\.\.",
+                "": "",
+                ".": r"\.",
+                "model.safetensors.index.json": "model.*",
+                "a\0b": ".*",
+            }.items()
+        ],
+        (lambda d: change_index(d, **{"model.extra": ["a"]}), "no weight_map"),
+        (lambda d: change_index(d, **{"model.extra": 3}), "no weight_map"),
+        (lambda d: (d / "model.safetensors.index.json").write_text('{"weight_map": {}}'), "names no weights"),
+        (lambda d: (d / "model.safetensors.index.json").write_text("[" * 100_000), "no weight_map"),
+        (lambda d: (d / "config.json").write_text("[" * 100_000), "is not JSON"),
         (lambda d: change_index(d, **{"model.extra": "model-00001-of-00002.safetensors"}), "names model.extra, which"),
         (lambda d: (d / "model.safetensors.index.json").write_text("[]"), "no weight_map"),
         (lambda d: (d / "model.safetensors.index.json").unlink(), "has none of model.safetensors"),
@@ -144,6 +161,29 @@ def test_configurations_of_other_models_are_refused(
     write(tmp_path, golden[name] | {"config": golden[name]["config"] | change})
     with pytest.raises(ValueError, match=words):
         OURS[name].from_pretrained(tmp_path)
+
+
+ODD: list[Any] = [-1, 0, 1 << 20, 1 << 40, 10**400, 0.5, True, "64", [64], {}, float("nan"), float("inf"), None]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
+def test_odd_and_huge_numbers_of_a_configuration_are_refused(name: str, golden: Golden, tmp_path: Path) -> None:
+    """Each number of the file in turn: the model is made, or one of two errors says why not. It takes little memory."""
+    config, before = golden[name]["config"], peak()
+    write(tmp_path, golden[name])
+    for key, value in config.items():
+        for odd in ODD if isinstance(value, (int, float, dict)) and type(value) is not bool else []:
+            (tmp_path / "config.json").write_text(json.dumps(config | {key: odd}))
+            try:
+                OURS[name].from_pretrained(tmp_path)
+            except sg.FileFormatError as error:
+                assert "\n" not in str(error) and len(str(error)) < 400, (key, odd, error)
+            except ValueError as error:  # of another model
+                assert len(str(error)) < 4000, (key, odd, error)
+        (tmp_path / "config.json").write_text(json.dumps({k: v for k, v in config.items() if k != key}))
+        with contextlib.suppress(sg.FileFormatError, ValueError):
+            OURS[name].from_pretrained(tmp_path)
+    assert peak() - before < 200 << 20
 
 
 def test_old_files_of_gpt2_and_bert_are_read(golden: Golden, tmp_path: Path) -> None:

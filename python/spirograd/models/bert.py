@@ -143,6 +143,10 @@ class Bert(Pretrained):
         return F.linear(x, self.embeddings.word_embeddings.weight, self.bias)
 
     @classmethod
+    def largest(cls, sizes: Mapping[str, Any]) -> int:
+        return int(sizes["width"] * max(sizes["vocabulary"], sizes["context"], sizes["kinds"]))
+
+    @classmethod
     def arguments_of(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         if (activation := config.get("hidden_act", "gelu")) != "gelu":
             raise ValueError(f"Bert: hidden_act is {activation}; only gelu is there")

@@ -126,6 +126,10 @@ class GPT2(Decoder):
         return KeyValueCache(len(self.h), batch, length, self.heads, size, table.device, table.dtype)
 
     @classmethod
+    def largest(cls, sizes: Mapping[str, Any]) -> int:
+        return int(sizes["width"] * max(sizes["vocabulary"], sizes["context"]))
+
+    @classmethod
     def arguments_of(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         if (activation := config.get("activation_function", "gelu_new")) not in ("gelu_new", "gelu_pytorch_tanh"):
             raise ValueError(f"GPT2: activation_function is {activation}; only gelu_new is there")

@@ -164,6 +164,10 @@ class Llama(Decoder):
         return (speeds / s["factor"]).lerp(speeds, fast.clamp(0, 1))
 
     @classmethod
+    def largest(cls, sizes: Mapping[str, Any]) -> int:
+        return int(sizes["width"] * sizes["vocabulary"])
+
+    @classmethod
     def arguments_of(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         scaling = config.get("rope_scaling") or config.get("rope_parameters") or {}
         kind = scaling.get("rope_type", scaling.get("type", "default"))

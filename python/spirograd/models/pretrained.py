@@ -11,11 +11,14 @@ from typing import Any, ClassVar, TypeVar
 from .. import nn
 from .._core import FileFormatError, Tensor
 from ..serialization import load
+from ..serialization._arrays import reason, shown
 
 __all__ = ["Pretrained", "read_config", "read_weights"]
 
 M = TypeVar("M", bound="Pretrained")
 Source = str | os.PathLike[str]
+# What a table of angles is stretched by.
+SCALING = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 
 
 class Pretrained(nn.Module):
@@ -67,10 +70,51 @@ class Pretrained(nn.Module):
             FileFormatError: a file is damaged.
             ValueError: the weights are those of another model.
         """
-        model = cls(**{**cls.arguments_of(read_config(folder)), **changes})
-        model.load_pretrained(folder)
+        config, weights = read_config(folder), read_weights(folder)
+        where = f"{cls.__name__}: {Path(folder) / 'config.json'}"
+        try:
+            arguments = cls.arguments_of(config)
+        except KeyError as error:
+            raise FileFormatError(f"{where} has no {error}; it is that of another model") from None
+        except (TypeError, AttributeError) as error:
+            raise FileFormatError(f"{where} is not as transformers writes it ({reason(error)})") from None
+        cls._check(arguments, weights, where)
+        model = cls(**{**arguments, **changes})
+        model.load_state_dict(model.own_names(weights))
         model.eval()
         return model
+
+    @classmethod
+    def largest(cls, sizes: Mapping[str, Any]) -> int:
+        """How many elements its largest table has, for arguments of the constructor."""
+        raise NotImplementedError
+
+    @classmethod
+    def _check(cls, arguments: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> None:
+        """Whether these are sizes of a model with as many weights: a wrong one would be made before it is found out."""
+        for name, value in arguments.items():
+            if name in ("bias", "tied"):
+                fine = type(value) is bool
+            elif value is None:
+                fine = name in ("groups", "size", "scaling")
+            elif name in ("eps", "dropout", "base"):
+                fine = type(value) in (int, float) and 0 <= value < 1e30
+            elif name == "scaling":
+                fine = isinstance(value, dict)
+                fine = fine and all(type(value.get(n)) in (int, float) and 0 < value[n] < 1e30 for n in SCALING)
+            else:
+                fine = type(value) is int and 1 <= value < 1 << 31
+            if not fine:
+                raise FileFormatError(f"{where} gives {shown(repr(value))} as {name}, which is none; replace the file")
+        there = sum(x.numel() for x in weights.values())
+        if arguments["layers"] > len(weights) or max(cls.largest(arguments), cls._in_layers(arguments)) > there:
+            raise FileFormatError(f"{where} asks for a larger model than the {there:,} weights beside it; replace one")
+
+    @staticmethod
+    def _in_layers(sizes: Mapping[str, Any]) -> int:
+        """How many elements one weight of all layers has."""
+        width, size = sizes["width"], sizes.get("size") or 0
+        return int(sizes["layers"] * width * max(width, sizes.get("inner", 4 * width), sizes["heads"] * size))
 
     def load_pretrained(self, source: Source) -> None:
         """Loads weights by the names that the hubs use.
@@ -103,8 +147,8 @@ def read_config(folder: Source) -> dict[str, Any]:
     path = Path(folder) / "config.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FileFormatError(f"read_config: {path} is not JSON ({error})") from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"read_config: {path} is not JSON ({reason(error)})") from None
     if not isinstance(found, dict):
         raise FileFormatError(f"read_config: {path} holds a {type(found).__name__}; an object is expected")
     return found
@@ -134,13 +178,22 @@ def read_weights(source: Source) -> dict[str, Tensor]:
     try:
         places = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
         shards = sorted(set(places.values()))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(f"read_weights: {path} has no weight_map of names and files") from None
-    if outside := [s for s in shards if not isinstance(s, str) or Path(s).name != s]:
-        raise FileFormatError(f"read_weights: {path} names {outside[0]!r}, which is not a file beside it")
+    if outside := [s for s in shards if not _is_shard(s)]:
+        raise FileFormatError(f"read_weights: {path} names {shown(repr(outside[0]))}, which is no weights beside it")
+    if not shards:
+        raise FileFormatError(f"read_weights: {path} names no weights")
     weights: dict[str, Tensor] = {}
     for shard in shards:
         weights |= read_weights(path.parent / shard)
     if missing := sorted(places.keys() - weights.keys()):
         raise FileFormatError(f"read_weights: {path} names {missing[0]}, which is not in {places[missing[0]]}")
     return weights
+
+
+def _is_shard(name: Any) -> bool:
+    """Whether it is the name of a file of weights in the same folder, and not of another index."""
+    return (
+        isinstance(name, str) and Path(name).name == name not in ("", "..") and not name.endswith(".json")
+    ) and "\0" not in name

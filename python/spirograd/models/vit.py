@@ -111,6 +111,11 @@ class ViT(Pretrained):
         return y
 
     @classmethod
+    def largest(cls, sizes: Mapping[str, Any]) -> int:
+        side, patch = sizes["side"], sizes["patch"]
+        return int(sizes["width"] * max((side // patch) ** 2, patch**2 * sizes["channels"], sizes["classes"]))
+
+    @classmethod
     def arguments_of(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         if "hidden_size" not in config:
             raise ValueError("ViT: config.json is not that of transformers; use ViT.named() and load_pretrained()")
