@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serialization": {"_pickle", "nn", "sparse"},
     "text": {"serialization"},
     "utils": {"distributed", "serialization"},
-    "datasets": {"progress", "utils"},
+    "datasets": {"progress", "serialization", "utils"},
     "_bits": {"ops"},
     "linalg": {"_complex", "autograd"},
     "transforms": {"utils"},

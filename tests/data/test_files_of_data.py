@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import struct
+import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from process_memory import peak
 from reference.archives import tarred
 from spirograd import datasets, transforms
 from spirograd.datasets import images
@@ -70,6 +75,69 @@ def test_what_is_wrong_with_a_folder_is_said(folder: Path, tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r"load_image: Pillow is not installed; pip install spirograd\[data\]"):
         datasets.load_image(folder / "cat" / "a.png")
+
+
+def png(width: int, height: int) -> bytes:
+    """All black, in two colours: as small as such a file can be."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(bytes((width // 8 + 1) * height), 9)
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def test_a_small_image_becomes_no_large_one(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image", reason="needs Pillow")
+    path, before = tmp_path / "x.png", peak()
+    path.write_bytes(png(12_000, 12_000))
+    assert path.stat().st_size < 20_000
+    with pytest.raises(sg.FileFormatError, match=r"12000 x 12000 pixels, 16,777,216 may be; see max_pixels="):
+        datasets.load_image(path)
+    path.write_bytes(png(60_000, 60_000)[:200])
+    with pytest.raises(sg.FileFormatError):
+        datasets.load_image(path)
+    assert peak() - before < 64 << 20
+    path.write_bytes(png(3000, 2000))
+    with pytest.raises(sg.FileFormatError, match="may be"):
+        datasets.load_image(path, max_pixels=5_000_000)
+    assert datasets.load_image(path).shape == (3, 2000, 3000)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n(x) run\n%%EOF\n",
+        b"\x89PNG\r\n\x1a\n" + bytes(40), b"GIF89a" + b"\xff" * 40, b"BM" + b"\xff" * 60, b"II*\0" + b"\xff" * 60,
+        b"P6 99999999999999999999 1 255\n", b"P6 3 3 0\n", b"RIFF\xff\xff\xff\xffWEBPVP8L\xff", b"\xff\xd8\xff\0", b"",
+    ],
+)  # fmt: skip
+def test_what_is_no_image_starts_nothing(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL.Image", reason="needs Pillow")
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
+    (tmp_path / "x.png").write_bytes(content)
+    with pytest.raises(sg.FileFormatError, match=r"load_image: .*x\.png is no image that Pillow reads") as error:
+        datasets.load_image(tmp_path / "x.png")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.needs("fork")
+def test_links_may_lead_in_circles(folder: Path) -> None:
+    (folder / "cat" / "b" / "up").symlink_to(folder / "cat")
+    (folder / "cat" / "c").symlink_to(folder / "cat" / "b")
+    (folder / "dog" / "own").symlink_to(folder / "dog")
+    deep = folder / "dog" / "deep"
+    deep.mkdir()
+    for i in range(30):
+        (deep / f"{i}").mkdir()
+        for side in ("left", "right"):
+            (deep / f"{i}" / side).symlink_to(deep / f"{i + 1}")
+    found = datasets.ImageFolder(folder)
+    assert [Path(path).name for path, _ in found.samples] == ["a.png", "b.PNG", "c.png"]
+    os.mkfifo(folder / "dog" / "z.png")
+    with pytest.raises(sg.FileFormatError, match="it is no file"):
+        datasets.ImageFolder(folder)[3]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

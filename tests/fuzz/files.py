@@ -36,6 +36,11 @@ import numpy as np
 
 from pickles import program
 
+try:
+    from PIL import Image
+except ImportError:
+    Image = None  # type: ignore[assignment]
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 READERS = ["pickletools", "spirograd.serialization", "spirograd.text", "spirograd.datasets"]
@@ -49,7 +54,8 @@ with watched:
     import spirograd as sg
     from reference.archives import tarred, unzipped, zipped
     from reference.torch_files import Part, torch_file
-    from spirograd.datasets import download, parse_idx
+    from spirograd.datasets import download, load_image, parse_idx
+    from spirograd.datasets.folders import FORMATS
     from spirograd.utils import checkpoints
 
 SECONDS, BYTES = 1.0, 256 << 20  # what a file may take
@@ -123,7 +129,12 @@ def kinds() -> dict[str, Kind]:
     idx = b"\0\0\10\3" + struct.pack(">3I", 2, 3, 4) + bytes(24)
     packed = {"in/a": bytes(range(250)) * 12, "in/b": b"other"}
     safe = saved(sg.save_safetensors, {"w": sg.ones(2, 3), "b": sg.ones(3, dtype=sg.bfloat16)}, ..., {"note": "x"})
+    images = [
+        saved(Image.fromarray(np.arange(99, dtype=np.uint8).reshape(3, 11, 3)).save, ..., format=form)
+        for form in ((Image and FORMATS) or ())
+    ]
     return {
+        **({"image": Kind(images, partial(from_path, "x.png", load_image))} if images else {}),
         "save": Kind([whole, saved(sg.save, [sg.arange(5), "x"], ...)], load, same=True),
         "checkpoint": Kind([training], partial(from_path, "step-1.npz", checkpoints.peek), same=True),
         "tree": Kind([tree["tree.json"]], lambda data: load(zipped(tree | {"tree.json": data}))),

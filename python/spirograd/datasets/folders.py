@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -10,45 +11,60 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError
+from ..serialization._arrays import reason
 from ..utils.data import Dataset
 
 __all__ = ["ImageFolder", "load_image"]
 
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+# What a file may be, whatever its name: Pillow would start other programs for some others.
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+LEAST, TIMES = 1 << 24, 64  # pixels that any file may have, or this many for each of its bytes
 
 
-def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+def load_image(path: str | os.PathLike[str], max_pixels: int | None = None) -> npt.NDArray[np.uint8]:
     """The image in a file, in three colours.
 
     Args:
-        path: of a format that Pillow reads.
+        path: of an image that is BMP, GIF, JPEG, PNG, PPM, TIFF or WebP, whatever its name.
+        max_pixels: how many pixels it may have. None: 64 for each byte of the file, and 16,777,216 in any case; a small
+            file can ask for far more.
 
     Returns:
         uint8 [3, height, width].
 
     Raises:
         ImportError: Pillow is not installed.
-        FileFormatError: the file is not such an image.
+        FileFormatError: the file is not such an image, or too large.
     """
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ImportError:
         raise ImportError("load_image: Pillow is not installed; pip install spirograd[data]", name="PIL") from None
+    about = os.stat(path)
     try:
-        with Image.open(path) as image:
-            return np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("it is no file")
+        with Image.open(path, formats=FORMATS) as image:
+            most = max(LEAST, TIMES * about.st_size) if max_pixels is None else max_pixels
+            if image.width * image.height > most:
+                raise ValueError(f"{image.width} x {image.height} pixels, {most:,} may be; see max_pixels=")
+            colours = image if image.mode == "RGB" else image.convert("RGB")
+            return np.ascontiguousarray(np.asarray(colours).transpose(2, 0, 1))
     except FileNotFoundError:
         raise
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        reason = str(error).partition("\n")[0][:200]
-        raise FileFormatError(f"load_image: {os.fspath(path)} is no image that Pillow reads ({reason})") from None
+    except Exception as error:  # whatever a made-up file leads Pillow to
+        raise FileFormatError(
+            f"load_image: {os.fspath(path)} is no image that Pillow reads ({reason(error)})"
+        ) from None
 
 
 class ImageFolder(Dataset[tuple[Any, Any]]):
     """Images in folders, as torchvision has it: `root/dog/xxx.png` is of the class dog. Samples are (image, class).
 
     Args:
-        root: its folders are the classes, in the order of their names; images may lie in folders below.
+        root: its folders are the classes, in the order of their names; images may lie in folders below, and links are
+            followed; of two ways to one folder, one is.
         transform: is given the image, uint8 [3, height, width]; see `sg.transforms`.
         target_transform: is given the class, an int.
         loader: reads a file; `load_image` unless given.
@@ -117,6 +133,14 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
 
 
 def _files(root: str, name: str) -> list[str]:
-    """All files of a class, in the order of their names."""
-    found = os.walk(os.path.join(root, name), followlinks=True)
-    return sorted(os.path.join(folder, file) for folder, _, files in found for file in files)
+    """All files of a class, in the order of their names. Links can lead in circles: each folder is read once."""
+    found, seen = [], set()
+    for folder, below, files in os.walk(os.path.join(root, name), followlinks=True):
+        here = os.stat(folder)
+        if (here.st_dev, here.st_ino) in seen:
+            below.clear()
+            continue
+        seen.add((here.st_dev, here.st_ino))
+        below.sort()
+        found += [os.path.join(folder, file) for file in files]
+    return sorted(found)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError
+from ..serialization._arrays import reason
 
 __all__ = ["Table", "read_table", "table"]
 
@@ -41,7 +42,6 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
         ValueError: the ending is unknown, or a column is not there.
     """
     try:
-        import pyarrow
         from pyarrow import csv, feather, parquet
     except ImportError:
         raise ImportError("read_table: pyarrow is not installed; pip install spirograd[data]", name="pyarrow") from None
@@ -57,16 +57,15 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
             found = found if wanted is None else found.select(wanted)
         else:
             found = (parquet if form == "parquet" else feather).read_table(text, columns=wanted)
+        if missing := [name for name in wanted or () if name not in found.column_names]:
+            raise KeyError(missing[0])
+        return {name: found.column(name).to_numpy() for name in found.column_names}
     except FileNotFoundError:
         raise
     except KeyError as error:
         raise ValueError(f"read_table: {text} has no column {error}; use {', '.join(found.column_names)}") from None
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0][:200]
-        raise FileFormatError(f"read_table: {text} is no {form} that pyarrow reads ({reason})") from None
-    if missing := [name for name in wanted or () if name not in found.column_names]:
-        raise ValueError(f"read_table: {text} has no column {missing[0]!r}; use {', '.join(found.column_names)}")
-    return {name: found.column(name).to_numpy() for name in found.column_names}
+    except Exception as error:  # of pyarrow, and what a made-up file leads NumPy to
+        raise FileFormatError(f"read_table: {text} is no {form} that pyarrow reads ({reason(error)})") from None
 
 
 def table(path: str | os.PathLike[str], target: str, columns: Sequence[str] | None = None) -> Table:
