@@ -126,6 +126,26 @@ def test_a_folder_that_cannot_be_written_keeps_the_old_file(run_python: Callable
     assert out.split() == [word for name in WRITERS for word in (name, "True")]
 
 
+@pytest.mark.needs("rights")
+@pytest.mark.parametrize("name", WRITERS)
+def test_who_may_read_a_file_stays_so(name: str, tmp_path: Path) -> None:
+    if name == "safetensors":
+        pytest.importorskip("safetensors")
+    path, before = tmp_path / "in" / "file", os.umask(0o027)
+    path.parent.mkdir()
+    try:
+        WRITERS[name](path, sg.ones(3))
+        assert path.stat().st_mode & 0o7777 == 0o640, "new files follow the mask"
+        if name == "checkpoint":  # is a new file each time
+            return
+        for mode in (0o600, 0o444, 0o664):
+            path.chmod(mode)
+            WRITERS[name](path, sg.ones(4))
+            assert path.stat().st_mode & 0o7777 == mode and len(os.listdir(path.parent)) == 1
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.needs("devices")
 def test_a_device_that_is_full_says_so() -> None:
     with pytest.raises(OSError, match="No space left"):

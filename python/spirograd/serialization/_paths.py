@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, BinaryIO, TypeAlias, cast
 
@@ -19,7 +20,10 @@ MapLocation: TypeAlias = Callable[[str], "_core.Device"]  # where a tensor goes 
 
 @contextlib.contextmanager
 def written(f: File) -> Iterator[BinaryIO]:
-    """Opens the file for writing: the given one, or one beside the path that replaces it once everything is on disk."""
+    """Opens the file for writing: the given one, or one beside the path that replaces it once everything is on disk.
+
+    Who may read and write it stays as it was; of a new file, the system's mask says so.
+    """
     if not isinstance(f, (str, os.PathLike)):
         yield cast(BinaryIO, f)
         return
@@ -32,7 +36,7 @@ def written(f: File) -> Iterator[BinaryIO]:
     folder, name = os.path.split(path)
     part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
     try:
-        with open(part, "xb") as stream:
+        with _created(part, path) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -47,6 +51,21 @@ def written(f: File) -> Iterator[BinaryIO]:
             os.fsync(entry)
         finally:
             os.close(entry)
+
+
+def _created(part: str, path: str) -> BinaryIO:
+    """A new file with the mode of the one that it will replace; nobody else reads it meanwhile."""
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return open(part, "xb")
+    stream = open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    try:
+        os.chmod(part, mode)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
 
 
 @contextlib.contextmanager
