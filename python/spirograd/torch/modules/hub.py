@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+from ...serialization._paths import written
 from . import serialization
 
+TIMEOUT = 30.0  # seconds that a server may say nothing
+PIECE = 1 << 20  # bytes that are read at once
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of a file's name: the beginning of its checksum
 
 __all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url"]
@@ -44,18 +47,26 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
     Raises:
         RuntimeError: the SHA-256 of the content does not begin with hash_prefix.
-        OSError: it cannot be read or written.
+        OSError: it cannot be read or written, or the server says nothing for 30 s.
     """
     import hashlib
+    import http.client
 
-    with urllib.request.urlopen(url) as answer:
-        data = answer.read()
-    found = hashlib.sha256(data).hexdigest()
-    if hash_prefix and not found.startswith(hash_prefix):
-        raise RuntimeError(f"download_url_to_file: {url} has SHA-256 {found[:16]}..., not {hash_prefix}...; try again")
-    part = Path(f"{dst}.part")
-    part.write_bytes(data)
-    part.replace(dst)
+    found = hashlib.sha256()
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, written(dst) as stream:
+        size, length = answer.headers.get("Content-Length") or "", 0
+        try:
+            while piece := answer.read(PIECE):
+                found.update(piece)
+                stream.write(piece)
+                length += len(piece)
+        except http.client.HTTPException as error:
+            raise OSError(f"download_url_to_file: {url} broke off ({error!r}); try again") from None
+        if size.isdecimal() and length != int(size):
+            raise OSError(f"download_url_to_file: {url} ended after {length:,} of {int(size):,} bytes; try again")
+        if hash_prefix and not found.hexdigest().startswith(hash_prefix):
+            said = f"{url} has SHA-256 {found.hexdigest()[:16]}..., not {hash_prefix}..."
+            raise RuntimeError(f"download_url_to_file: {said}; try again")
 
 
 def load_state_dict_from_url(
@@ -80,7 +91,7 @@ def load_state_dict_from_url(
     """
     folder = Path(model_dir) if model_dir else _folder / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (file_name or url.rsplit("/", 1)[-1])
+    path = folder / (file_name or Path(urlparse(url).path).name)
     if not path.exists():
         stem = path.stem.rsplit("-", 1)
         download_url_to_file(url, str(path), stem[-1] if check_hash and len(stem) > 1 else None)
