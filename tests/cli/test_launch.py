@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+from multiprocessing import connection
 from pathlib import Path
 
 import pytest
@@ -66,6 +69,35 @@ def output_of(*words: str) -> tuple[int, str]:
     with started(*words) as process:
         out, _ = process.communicate(timeout=180)
     return process.returncode, out
+
+
+@pytest.mark.needs("fork")
+def test_whoever_says_nothing_is_in_nobodys_way() -> None:
+    """Clients that are silent, or have another key, before the one that is waited for."""
+    with launch.Control(1, [], remote=False) as control:
+        host, _, port = control.variables["SPIROGRAD_LAUNCH"].rpartition(":")
+        assert host == "127.0.0.1"
+        silent = [socket.create_connection((host, int(port))) for _ in range(20)]
+        with pytest.raises((multiprocessing.AuthenticationError, OSError, EOFError)):
+            connection.Client((host, int(port)), "AF_INET", authkey=b"another key")
+        key = control.variables["SPIROGRAD_LAUNCH_KEY"].encode()
+        with connection.Client((host, int(port)), "AF_INET", authkey=key) as line:
+            line.send(0)
+            line.send(("done", {"code": 0}))
+            assert control._messages.get(timeout=5) == (0, "done", {"code": 0})
+        for one in silent:
+            one.close()
+
+
+def test_other_machines_are_heard_on_their_network_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launch.address_for(["127.0.0.1"]) == "127.0.0.1" and launch.address_for(["no.such.machine.invalid"]) == ""
+    with launch.Control(1, ["127.0.0.1"], remote=True) as control:
+        assert control._listener.address[0] == "127.0.0.1"
+        assert control.variables["SPIROGRAD_LAUNCH"].startswith("127.0.0.1:")
+    lists = {"a": ["a"], "a,b2": ["b2"], "n[01-03,07]": ["n07"], "n[1-3]": ["n3"], "a,n[5]": ["n5"], "": []}
+    for listed, last in lists.items():
+        monkeypatch.setenv("SLURM_JOB_NODELIST", listed)
+        assert launch.peers() == last
 
 
 def test_each_process_knows_its_number_and_marks_its_output(program: Path) -> None:

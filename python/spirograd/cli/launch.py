@@ -15,6 +15,7 @@ import secrets
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from typing import Any
 from .options import UserError, positive
 
 ASKED = 3.0  # seconds that the others have to say where they are
+HELLO, STRANGERS = 10, 64  # seconds that a connection has to show its key, and how many may be at it beside ours
 ENDED = 10.0  # seconds that they have to end
 # What another launcher may have left: MPI's own numbers count.
 STALE = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("launch: works by signals, which Windows does not have; start the program with mpiexec itself")
     kind = kind_of(starter)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the others, as Ctrl-C does
-    with Control(count, remote=remote) as control:
+    with Control(count, [name for name, _ in hosts] or peers(), remote=remote) as control:
         environment = {k: v for k, v in os.environ.items() if k not in STALE}
         environment |= control.variables | {
             "MASTER_ADDR": hosts[0][0] if hosts else socket.gethostname() if remote else "127.0.0.1"
@@ -90,6 +92,25 @@ def allocation() -> tuple[int, int]:
     """How many machines and processes Slurm has given this job: MPI starts them there by itself. (1, 0): it is none."""
     machines, tasks = (os.environ.get(name, "") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"))
     return int(machines) if machines.isdecimal() else 1, int(tasks) if tasks.isdecimal() else 0
+
+
+def peers() -> list[str]:
+    """One machine of a job of Slurm, the last of a list such as a[1-3,7],b."""
+    listed = os.environ.get("SLURM_JOB_NODELIST", "")
+    last = re.search(r"([^,\[\]]+)(?:\[(?:[^\]]*[-,])?([0-9]+)\])?$", listed)
+    return ["".join(part or "" for part in last.groups())] if last else []
+
+
+def address_for(others: Sequence[str]) -> str:
+    """The address of this machine on the network of the others; empty, for any, where their names say nothing here."""
+    found = ""
+    for name in others:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((name, 9))  # of datagrams: nothing is sent
+            found = probe.getsockname()[0]
+            if not found.startswith("127."):
+                break
+    return found
 
 
 def hosts_of(text: str | None) -> list[tuple[str, int]]:
@@ -157,21 +178,24 @@ class Control:
 
     Args:
         count: how many there will be.
-        remote: whether some are on other machines.
+        others: names of machines, for whom it listens on their network alone.
+        remote: whether some are on other machines; otherwise it listens to this one.
 
     Attributes:
         variables: what supervisors read to connect, and MASTER_PORT.
     """
 
-    def __init__(self, count: int, remote: bool) -> None:
+    def __init__(self, count: int, others: Sequence[str], remote: bool) -> None:
         self.count = count
         key = secrets.token_hex(16)
-        self._listener = connection.Listener(("" if remote else "127.0.0.1", 0), "AF_INET", authkey=key.encode())
+        self._key, here = key.encode(), address_for(others) if remote else "127.0.0.1"
+        self._listener = connection.Listener((here, 0), "AF_INET", backlog=count + STRANGERS)
+        self._strangers = threading.BoundedSemaphore(count + STRANGERS)
         port = self._listener.address[1]
         with socket.socket() as free:
             free.bind(("", 0))
             master = free.getsockname()[1]
-        address = f"{socket.getfqdn() if remote else '127.0.0.1'}:{port}"
+        address = f"{here or socket.getfqdn()}:{port}"
         self.variables = {"SPIROGRAD_LAUNCH": address, "SPIROGRAD_LAUNCH_KEY": key, "MASTER_PORT": str(master)}
         self._messages: queue.Queue[tuple[int, str, Any]] = queue.Queue()
         self._supervisors: dict[int, connection.Connection] = {}
@@ -189,11 +213,29 @@ class Control:
                 line = self._listener.accept()
             except OSError:  # closed
                 return
-            except Exception:  # no supervisor of ours
-                continue
+            self._strangers.acquire()
             threading.Thread(target=self._read, args=(line,), daemon=True).start()
 
+    def _known(self, line: Any) -> bool:
+        """Whether the other end has the key. It may not: whoever says nothing is left after a while."""
+        try:
+            with socket.socket(fileno=os.dup(line.fileno())) as wire:
+                for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                    wire.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", HELLO, 0))
+                connection.deliver_challenge(line, self._key)
+                connection.answer_challenge(line, self._key)
+                for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                    wire.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", 0, 0))
+            return True
+        except Exception:  # whatever it sends
+            line.close()
+            return False
+        finally:
+            self._strangers.release()
+
     def _read(self, line: Any) -> None:
+        if not self._known(line):
+            return
         try:
             rank = line.recv()
             self._supervisors[rank] = line
