@@ -88,6 +88,7 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
+@pytest.mark.filterwarnings("ignore:Image size")  # Pillow's own limit
 def test_a_small_image_becomes_no_large_one(tmp_path: Path) -> None:
     pytest.importorskip("PIL.Image", reason="needs Pillow")
     path, before = tmp_path / "x.png", peak()
@@ -105,6 +106,7 @@ def test_a_small_image_becomes_no_large_one(tmp_path: Path) -> None:
     assert datasets.load_image(path).shape == (3, 2000, 3000)
 
 
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
 @pytest.mark.parametrize(
     "content",
     [
@@ -241,6 +243,36 @@ def test_a_mapped_file_is_read_by_rows_and_pickled_by_name(tmp_path: Path) -> No
         ArrayDataset(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="give at least one array"):
         ArrayDataset()
+
+
+CUT = """
+import os, sys
+import numpy as np
+import spirograd as sg
+from spirograd.utils.data import ArrayDataset, DataLoader
+path, start = sys.argv[1], 12345 if sys.argv[2] == "offset" else 0
+values = np.memmap(path, np.float32, "r", start, (2000, 256)) if start else None
+rows = ArrayDataset(path if values is None else values)
+os.truncate(path, 4096)
+loader = DataLoader(rows, batch_size=2000, num_workers=int(sys.argv[3]))
+for read in (lambda: rows[1999], lambda: rows[[0, 1999]], lambda: rows[1000:], lambda: next(iter(loader))):
+    try:
+        read()
+    except sg.FileFormatError as error:
+        print(str(error).partition(" has ")[2])
+"""
+
+
+@pytest.mark.needs("fork")
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("form", ["npy", "offset"])
+def test_a_file_that_was_cut_ends_no_process(form: str, workers: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((2012, 256), np.float32))
+    command = [sys.executable, "-c", CUT, str(path), form, str(workers)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line[:12] for line in done.stdout.splitlines()] == ["4,096 bytes,"] * 4
 
 
 # ---- the published formats, at full size -----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .. import _core, datasets, distributed, nn
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
+from ..utils.data._mapped import whole
 from . import tokens
 from .options import UserError
 
@@ -103,7 +104,7 @@ class Text(Task):
 
     def pieces(self, numbers: tokens.Numbers, starts: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
         """[batch, context + 1]: what begins at these places."""
-        found = numbers[starts[:, None] + np.arange(self.context + 1)]
+        found = whole(numbers)[starts[:, None] + np.arange(self.context + 1)]
         return (_core.tensor(found.astype(np.int64), device=self.device),)
 
 

@@ -12,6 +12,7 @@ from ... import _core
 from ..._core import Tensor
 from ...base.tree import transform
 from ...base.types import DeviceLike
+from ._mapped import whole
 from .dataset import ArrayDataset, Subset, TensorDataset
 
 own: dict[Any, Callable[[Sequence[Any]], Any]] = {}  # how samples of other classes are collated
@@ -127,7 +128,7 @@ class Table:
         index = np.asarray(indices, np.int64)
         if self._rows is not None:
             index = self._rows[index]
-        parts = [c[index] if isinstance(c, Tensor) else c.take(index, 0) for c in self._columns]
+        parts = [c[index] if isinstance(c, Tensor) else whole(c).take(index, 0) for c in self._columns]
         return parts[0] if self._alone else parts
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._core import Generator, Tensor
+from ._mapped import whole
 
 __all__ = [
     "ArrayDataset",
@@ -118,13 +119,15 @@ def _shared(values: Any) -> Tensor:
 class ArrayDataset(Dataset[Any]):
     """Sample i is row i of each NumPy array. Files are mapped into memory: only the rows that are used are read.
 
-    A loader reads a whole batch at once; its processes open the files anew.
+    A loader reads a whole batch at once; its processes open the files anew. Rows are read when the file has its length
+    still; nothing protects a read from a file that is cut in that moment.
 
     Args:
         arrays: of equal first size; a path is a .npy file, as `numpy.save` and `numpy.lib.format.open_memmap` write it.
 
     Raises:
         ValueError: first sizes differ, or there is no array.
+        FileFormatError: from reads, a file was cut.
 
     Example:
         >>> import pathlib, tempfile
@@ -148,7 +151,7 @@ class ArrayDataset(Dataset[Any]):
         self.arrays = tuple(np.load(a, mmap_mode="r") if isinstance(a, str) else a for a in self._given)
 
     def __getitem__(self, index: Any) -> Any:
-        parts = tuple(a[index] for a in self.arrays)
+        parts = tuple(whole(a)[index].copy() if isinstance(a, np.memmap) else a[index] for a in self.arrays)
         return parts[0] if len(parts) == 1 else parts
 
     def __len__(self) -> int:

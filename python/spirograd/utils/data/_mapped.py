@@ -1,0 +1,25 @@
+"""Arrays that are mapped from files, which others can cut meanwhile."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+
+from ..._core import FileFormatError
+
+
+def whole(array: Any) -> Any:
+    """The array; before a read, because one beyond the end of its file would end the process.
+
+    Raises:
+        FileFormatError: its file has become shorter than what is mapped.
+    """
+    memory = getattr(array, "_mmap", None) if isinstance(array, np.memmap) else None
+    if memory is not None:
+        mapped = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY + len(memory)
+        if (size := memory.size()) < mapped:
+            said = f"{array.filename} has {size:,} bytes, {mapped:,} are mapped"
+            raise FileFormatError(f"data: {said}; it was cut: write new data to a new file")
+    return array
