@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,7 +83,28 @@ int64_t env_bytes(const char* name) {
   return bytes;
 }
 
-int debug_level() {
+int64_t env_whole(const char* name, int64_t least, int64_t most) {
+  const std::string text = env(name);
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || number < least || number > most)
+    fail<ValueError>(name,
+                     "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                     "write one, or leave the variable out");
+  return number;
+}
+
+double env_positive(const char* name) {
+  const std::string text = env(name);
+  char* rest = nullptr;
+  const double number = std::strtod(text.c_str(), &rest);
+  if (rest != text.c_str() + text.size() || !(number > 0) || !std::isfinite(number))
+    fail<ValueError>(name, "'" + text + "' is no positive number", "write one, or leave the variable out");
+  return number;
+}
+
+int debug_level() {  // the CPU's device has checked it
   static const int level = std::atoi(env("SPIROGRAD_DEBUG").c_str());
   return level;
 }

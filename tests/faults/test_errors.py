@@ -282,6 +282,27 @@ def test_a_memory_limit_may_have_a_unit(run_python: object, limit: str, fits: bo
     assert run_python(code, SPIROGRAD_MEMORY_LIMIT=limit) == ("" if fits else "no\n")
 
 
+NO_NUMBERS = ["abc", "-5", "4x", "1e3", "99999999999999999999", "4 4", "\u0664", "0x4", "nan", "inf"]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize("name", ["SPIROGRAD_THREADS", "SPIROGRAD_DEBUG", "SPIROGRAD_COLLECTIVE_TIMEOUT"])
+def test_a_variable_that_is_no_number_is_refused(run_python: object, name: str, value: str) -> None:
+    if name.endswith("TIMEOUT") and value in ("1e3", "99999999999999999999", "\u0664"):
+        pytest.skip("a number of seconds")
+    code = "import spirograd as sg\ntry:\n    sg.ones(3).numpy(); sg.distributed.init_process_group()\n"
+    said = run_python(code + "except ValueError as e:\n    print(ascii(str(e)))", **{name: value})
+    assert name in said and "is no" in said and "\\n" not in said, said
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["SPIROGRAD_TIMEOUT", "SPIROGRAD_SPECIALIZE", "SPIROGRAD_SUBMISSION_COST"])
+def test_a_variable_of_the_gpu_that_is_no_number_is_refused(run_python: object, name: str) -> None:
+    code = "import spirograd as sg\ntry:\n    for _ in range(3): (sg.ones(3, 4, device='gpu') + 1).sum(1).numpy()\n"
+    said = run_python(code + "except ValueError as e:\n    print(e)", **{name: "abc"})
+    assert said.startswith(f"{name}: 'abc' is no "), said
+
+
 @pytest.mark.parametrize("limit", ["much", "-5", "12 apples", "9000000000T"])
 def test_a_memory_limit_that_is_none_is_refused(run_python: object, limit: str) -> None:
     code = "import spirograd as sg\ntry:\n    sg.ones(3).numpy()\nexcept ValueError as e:\n    print(e)"

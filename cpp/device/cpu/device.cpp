@@ -210,6 +210,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice() : pool_(stats_) {
     features_.memory_bytes = os::memory_total();
+    env_whole("SPIROGRAD_DEBUG", 0, 5);
     debug(1, "cpu: " + std::to_string(thread_count()) + " threads, " + blocks().name);
   }
 

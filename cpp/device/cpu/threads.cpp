@@ -218,8 +218,8 @@ void look_for_interrupt() {
 
 int thread_count() {
   static const int count = [] {
-    const int asked = std::atoi(env("SPIROGRAD_THREADS").c_str());
-    return asked > 0 ? std::min(asked, 1024) : os::allowed_processors();
+    const int asked = static_cast<int>(env_whole("SPIROGRAD_THREADS", 0, 1024));
+    return asked > 0 ? asked : os::allowed_processors();
   }();
   return count;
 }

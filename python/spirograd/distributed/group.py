@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import datetime
+import math
 import os
 import signal
 import socket
@@ -55,9 +56,16 @@ _gpu = -1  # the number of this process's GPU, with NCCL
 
 def _seconds(timeout: float | datetime.timedelta | None) -> float:
     if timeout is None:
-        return float(os.environ.get("SPIROGRAD_COLLECTIVE_TIMEOUT") or DEFAULT_TIMEOUT)
+        text = os.environ.get("SPIROGRAD_COLLECTIVE_TIMEOUT") or str(DEFAULT_TIMEOUT)
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = math.nan
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"SPIROGRAD_COLLECTIVE_TIMEOUT: {text!r} is no positive number of seconds; write one")
+        return seconds
     seconds = timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else float(timeout)
-    if seconds <= 0:
+    if not seconds > 0:
         raise ValueError(f"init_process_group: a timeout of {seconds:g} s; give a positive number of seconds")
     return seconds
 

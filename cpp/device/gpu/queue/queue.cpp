@@ -21,18 +21,13 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(80);  // a submission and its wait take 29 to 38 us on an H200
 constexpr auto kSlice = std::chrono::milliseconds(50);
 
-double timeout_from_env() {
-  const double seconds = std::atof(env("SPIROGRAD_TIMEOUT").c_str());
-  return seconds > 0 ? seconds : 60;
-}
-
 }  // namespace
 
 // A queue for copies has no slots: transfers bring command buffers of their own.
 Queue::Queue(const Context& context, Use use)
     : context_(context),
       handle_(use == Use::work ? context.queue : context.copies),
-      timeout_seconds_(timeout_from_env()) {
+      timeout_seconds_(env_positive("SPIROGRAD_TIMEOUT")) {
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;

@@ -80,7 +80,7 @@ void use_special(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines&
 }
 
 int64_t runs_until_special() {
-  static const int64_t runs = std::atoll(env("SPIROGRAD_SPECIALIZE").c_str());
+  static const int64_t runs = env_whole("SPIROGRAD_SPECIALIZE", -1, int64_t{1} << 40);
   return runs;
 }
 

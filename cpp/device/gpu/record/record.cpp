@@ -19,7 +19,7 @@ constexpr size_t kBlockAlignment = kBlockWords * sizeof(uint64_t), kUploadAlignm
 // Elementary operations of one submission: about 0.2 s on a slow device of the kind. Watchdogs fire at 2 s.
 // In the units of plan/cost.hpp: bytes moved plus operations. Software devices have no watchdog.
 double most_cost(VkPhysicalDeviceType type) {
-  if (const double given = std::atof(env("SPIROGRAD_SUBMISSION_COST").c_str()); given > 0) return given;
+  if (!env("SPIROGRAD_SUBMISSION_COST").empty()) return env_positive("SPIROGRAD_SUBMISSION_COST");
   if (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) return 5e10;
   if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return std::numeric_limits<double>::infinity();
   return 1e12;
