@@ -22,6 +22,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_TIMEOUT", "60", "Seconds without progress after which a wait gives up."},
       {"SPIROGRAD_COLLECTIVE_TIMEOUT", "600", "Seconds that a collective waits for other processes."},
       {"SPIROGRAD_CACHE", "", "Folder for compiled kernels; empty: the user's cache folder; 0: no cache on disk."},
+      {"SPIROGRAD_CACHE_LIMIT", "1GiB", "The most bytes of compiled kernels on disk, the oldest go; 0: no limit."},
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel per operation."},
       {"SPIROGRAD_BARRIER", "hazards",

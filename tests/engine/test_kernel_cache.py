@@ -108,6 +108,35 @@ def test_a_full_disk_keeps_no_kernels(run: Callable[[], list[str]], tmp_path: Pa
         subprocess.run(["umount", "-l", tmp_path / "cache"], check=True)
 
 
+def test_the_oldest_kernels_go_when_there_are_too_many(run_python: Callable[..., str], tmp_path: Path) -> None:
+    """Beyond the limit the files that were read or written longest ago go, and what half-written ones left."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    now = time.time()
+    for i in range(40):
+        name = f"{i:032x}.bin" + (".123.0.tmp" if i % 4 == 0 else "")
+        (folder / name).write_bytes(bytes(10_000))
+        os.utime(folder / name, (now - 1000 + i, now - 1000 + i))
+    for other in ("mnist", "x.bin"):
+        (folder / other).write_bytes(bytes(10_000))
+        os.utime(folder / other, (1, 1))
+
+    def old() -> list[int]:
+        return sorted(int(p.name[:32], 16) for p in folder.iterdir() if p.name[:24] == "0" * 24)
+
+    unlimited = {"SPIROGRAD_CACHE": str(folder), "SPIROGRAD_CACHE_LIMIT": "0"}
+    assert run_python(CODE, **unlimited).split() == [] and old() == [*range(40)]
+    for file in kernels(tmp_path):
+        if file.name[:24] != "0" * 24 and len(file.name) == 36:
+            file.unlink()
+    assert run_python(CODE, **unlimited | {"SPIROGRAD_CACHE_LIMIT": "320000"}).split() == []
+    left = old()
+    assert left == [*range(40 - len(left), 40)] and 20 <= len(left) <= 29, "room for a while"
+    assert (folder / "mnist").exists() and (folder / "x.bin").exists()
+    used = min(p.stat().st_mtime for p in folder.iterdir() if p.name[:24] != "0" * 24 and len(p.name) == 36)
+    assert used > now - 900, "what was used is the newest"
+
+
 def test_a_folder_that_cannot_be_made_is_a_warning(run_python: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert run_python(CODE, SPIROGRAD_CACHE=str(tmp_path / "file" / "in")).split() == ["CacheWarning"]

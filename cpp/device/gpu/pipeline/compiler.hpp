@@ -1,6 +1,7 @@
 // GLSL -> SPIR-V through glslang in the process, with a cache on disk.
 // Threads: any. glslang is started on first use; its first parse costs 100 to 400 ms, so a warm cache never starts it.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,17 +22,20 @@ std::string_view embedded_source(std::string_view file);
 // The cache on disk. A file has a magic number, version, the whole key, the length and a checksum. It is written under
 // a temporary name and renamed. Damaged or foreign files are ignored, with one CacheWarning.
 // Safe for several processes: a file appears complete or not at all, and is only read if its key is the whole key asked
-// for. Losing it costs time alone.
+// for. Losing it costs time alone: beyond SPIROGRAD_CACHE_LIMIT, the files that were read or written longest ago go.
 class DiskCache {
  public:
   static DiskCache& instance();
   std::vector<uint8_t> load(const std::string& key) const;  // empty: not found
-  void save(const std::string& key, const void* bytes, size_t size) const;
+  void save(const std::string& key, const void* bytes, size_t size);
   const std::string& folder() const { return folder_; }
 
  private:
   DiskCache();
+  void make_room(size_t added);
   std::string folder_;  // empty: off
+  uint64_t limit_ = 0;  // bytes; 0: none
+  std::atomic<uint64_t> added_{0}, next_look_{0};
 };
 
 }  // namespace sg

@@ -1,8 +1,10 @@
 // Files of the kernel cache: written whole or not at all, checked when read, in a folder that only the user can write
 // to. Nothing here is an error: a kernel that is not found is compiled again.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/host.hpp"
 #include "base/log.hpp"
@@ -12,6 +14,7 @@
 namespace sg {
 namespace {
 
+using FileTime = std::filesystem::file_time_type;
 constexpr char kMagic[8] = {'s', 'p', 'i', 'r', 'o', 'g', 'r', 'd'};
 constexpr uint32_t kVersion = 1;
 
@@ -78,6 +81,13 @@ std::string open_folder(const std::string& folder) {
   return "";
 }
 
+std::filesystem::path named(const std::string& utf8) { return {std::u8string(utf8.begin(), utf8.end())}; }
+
+// 32 digits and ".bin"; also with what follows while it is written. Data sets may lie in the same folder.
+bool is_kernel(const std::string& name) {
+  return name.size() >= 36 && name.find_first_not_of("0123456789abcdef") == 32 && name.compare(32, 4, ".bin") == 0;
+}
+
 std::string file_of(const std::string& folder, const std::string& key) {
   const Hash h = hash(key.data(), key.size());
   char name[48];
@@ -95,6 +105,7 @@ Hash checksum(const std::string& key, const void* data, size_t size) {
 DiskCache::DiskCache() {
   try {
     const std::string wanted = env("SPIROGRAD_CACHE");
+    limit_ = static_cast<uint64_t>(env_bytes("SPIROGRAD_CACHE_LIMIT"));
     if (wanted != "0") folder_ = open_folder(wanted.empty() ? default_folder() : wanted);
   } catch (const std::exception& e) {
     folder_.clear();
@@ -124,13 +135,45 @@ std::vector<uint8_t> DiskCache::load(const std::string& key) const {
       warn_once("kernel cache: " + file_of(folder_, key) + " is damaged or foreign and is not used; delete it");
       return {};
     }
+    std::error_code ignored;
+    std::filesystem::last_write_time(named(file_of(folder_, key)), FileTime::clock::now(), ignored);
     return {body + key.size(), body + rest};
   } catch (const std::exception&) {
     return {};
   }
 }
 
-void DiskCache::save(const std::string& key, const void* bytes, size_t size) const {
+// Looks through the folder with the first kernel of a process, and then with every sixteenth of the limit.
+void DiskCache::make_room(size_t added) {
+  const uint64_t sum = added_ += added;
+  uint64_t look = next_look_;
+  if (!limit_ || sum <= look || !next_look_.compare_exchange_strong(look, sum + limit_ / 16)) return;
+  struct File {
+    FileTime time;
+    uint64_t bytes;
+    std::filesystem::path path;
+  };
+  std::vector<File> files;
+  uint64_t total = 0;
+  std::error_code error;  // files may vanish meanwhile
+  for (std::filesystem::directory_iterator f(named(folder_), error), end; !error && f != end; f.increment(error)) {
+    std::error_code gone;
+    if (!f->is_regular_file(gone) || !is_kernel(f->path().filename().string())) continue;
+    const uint64_t bytes = f->file_size(gone);
+    const FileTime time = f->last_write_time(gone);
+    if (gone) continue;
+    total += bytes;
+    files.push_back({time, bytes, f->path()});
+  }
+  if (total <= limit_) return;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.time < b.time; });
+  for (const File& f : files) {
+    if (total <= limit_ - limit_ / 8) break;  // room for a while
+    if (std::filesystem::remove(f.path, error)) total -= f.bytes;
+  }
+}
+
+void DiskCache::save(const std::string& key, const void* bytes, size_t size) {
   try {
     if (folder_.empty()) return;
     const std::string path = file_of(folder_, key);
@@ -141,7 +184,8 @@ void DiskCache::save(const std::string& key, const void* bytes, size_t size) con
     h.data_bytes = size;
     h.checksum = checksum(key, bytes, size);
     std::string why;
-    if (os::replace_file(path, {{&h, sizeof h}, {key.data(), key.size()}, {bytes, size}}, why)) return;
+    if (os::replace_file(path, {{&h, sizeof h}, {key.data(), key.size()}, {bytes, size}}, why))
+      return make_room(sizeof h + key.size() + size);
     warn_once("kernel cache: cannot write " + path + " (" + why + "); kernels are compiled again next time");
   } catch (const std::exception&) {
   }
