@@ -46,6 +46,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::ChosenImage,
       &ops::WindowSum,
       &ops::WindowSumImage,
+      &ops::Banded,
       &ops::Reshape,
       &ops::Permute,
       &ops::Expand,

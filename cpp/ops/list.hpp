@@ -254,6 +254,10 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 // From the gradients of h of all steps and of the last c: those of the sums of all steps, and of the first c.
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse);
+// A banded matrix times the vectors along a dimension: row i has weights [rows, taps] for elements first[i], first[i] + 1
+// ... of them (int32; all are inside). An element with weight 0 is not read. The transpose is for the gradient.
+Tensor banded(const Tensor& x, int64_t dim, const Tensor& first, const Tensor& weights, const Tensor& transpose_first,
+              const Tensor& transpose_weights);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- convolutions (ops/convolution.cpp) -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, Attent
 extern const OpInfo Lstm, LstmGradient;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels;
 extern const OpInfo WinogradValues, Winograd, WinogradWeights;
-extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage;
+extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage, Banded;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join, Border, BorderImage;

@@ -16,6 +16,7 @@ from ..._core import (
     minimum,
 )
 from .._sizes import Size, for_each_dimension
+from ._neighbours import Neighbours, shrinking_first
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -297,22 +298,27 @@ def avg_pool3d(
     return out.transpose(1, 2).reshape(*input.shape[:-3], out.shape[-1], *flat.shape[2:])
 
 
-def _windows(input: Tensor, dim: int, count: int) -> tuple[Tensor, Tensor]:
-    """Of `count` windows that cover a dimension evenly: their first elements, and those behind their last."""
-    size = input.shape[dim]
-    number = arange(count, device=input.device)
-    return number * size // count, -(-(number + 1) * size // count)
+def _windows(size: int, count: int, device: Any) -> tuple[Tensor, Tensor, int]:
+    """Of `count` windows that cover `size` elements evenly: their first elements, those behind their last, and the size
+    of the widest, which begins latest in an element."""
+    number = arange(count, device=device)
+    widest = (size + 2 * (count - math.gcd(size, count))) // count
+    return number * size // count, -(-(number + 1) * size // count), widest
 
 
 def _means(input: Tensor, dim: int, count: int) -> Tensor:
-    """The means of windows that cover a dimension evenly, as a product with their weights."""
-    size = input.shape[dim]
+    """The means of windows that cover a dimension evenly."""
+    size = int(input.shape[dim])
     if count == size:
         return input
-    first, end = _windows(input, dim, count)
-    place = arange(size, device=input.device).unsqueeze(1)
-    weight = ((place >= first) & (place < end)).to(input.dtype) / (end - first).to(input.dtype)
-    return (input.transpose(dim, -1) @ weight).transpose(dim, -1)
+    first, end, widest = _windows(size, count, input.device)
+    # Windows on the windows: an element is read by those that cover it.
+    readers, _, most = _windows(count, size, input.device)
+    start = first.clamp(max=size - widest)
+    place = start.unsqueeze(1) + arange(widest, device=input.device)
+    inside = (place >= first.unsqueeze(1)) & (place < end.unsqueeze(1))
+    weights = inside.to(input.dtype) / (end - first).to(input.dtype).unsqueeze(1)
+    return Neighbours(start, weights, readers.clamp(max=count - most), most).sums(input, dim)
 
 
 def _sizes(op: str, input: Tensor, output_size: Any, dims: int) -> list[int]:
@@ -328,17 +334,19 @@ def _sizes(op: str, input: Tensor, output_size: Any, dims: int) -> list[int]:
     return sizes
 
 
-def _adaptive_avg(op: str, input: Tensor, output_size: Any, dims: int) -> Tensor:
+def adaptive_means(op: str, input: Tensor, output_size: Any, dims: int) -> Tensor:
+    """The means of windows that cover the last `dims` dimensions evenly, for `op`."""
     sizes = _sizes(op, input, output_size, dims)
-    places = input.shape[-dims:]
+    places = [int(n) for n in input.shape[-dims:]]
     if all(size == 1 for size in sizes):
         return input.mean(tuple(range(-dims, 0)), keepdim=True)
     if all(n % size == 0 for n, size in zip(places, sizes, strict=True)):
         kernel = [n // size for n, size in zip(places, sizes, strict=True)]
         return (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input, kernel)
-    for d, size in enumerate(sizes):
-        input = _means(input, d - dims, size)
-    return input
+    whole = input if input.is_floating_point() and input.itemsize > 2 else input.float()
+    for d in shrinking_first(places, sizes):
+        whole = _means(whole, d + input.ndim - dims, sizes[d])
+    return whole.to(input.dtype) if input.is_floating_point() else whole
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
@@ -358,7 +366,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
         >>> sg.nn.functional.adaptive_avg_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
         [[1.5, 2.5]]
     """
-    return _adaptive_avg("adaptive_avg_pool1d", input, output_size, 1)
+    return adaptive_means("adaptive_avg_pool1d", input, output_size, 1)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
@@ -378,7 +386,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
         >>> sg.nn.functional.adaptive_avg_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
         (2, 3, 1, 4)
     """
-    return _adaptive_avg("adaptive_avg_pool2d", input, output_size, 2)
+    return adaptive_means("adaptive_avg_pool2d", input, output_size, 2)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
@@ -398,16 +406,13 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
         >>> sg.nn.functional.adaptive_avg_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
         (2, 3, 2, 1, 4)
     """
-    return _adaptive_avg("adaptive_avg_pool3d", input, output_size, 3)
+    return adaptive_means("adaptive_avg_pool3d", input, output_size, 3)
 
 
 def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
     """Windows that cover a dimension evenly, side by side and of one size: elements are there twice where they overlap,
     and the last again where a window is short. With their size, and where each element comes from."""
-    first, end = _windows(input, dim, count)
-    size = int(input.shape[dim])
-    shared = math.gcd(size, count)
-    widest = (size + 2 * (count - shared)) // count  # of the window that begins latest in an element
+    first, end, widest = _windows(int(input.shape[dim]), count, input.device)
     place = minimum(first.unsqueeze(1) + arange(widest, device=input.device), end.unsqueeze(1) - 1).flatten()
     return input.index_select(dim, place), widest, place
 

@@ -1,13 +1,15 @@
-"""Resizes images, by products with small matrices of weights that are made on the device."""
+"""Resizes images, by weighted sums of neighbours along each dimension; the weights are made on the device."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
 from ..._core import Tensor, where
+from ._neighbours import Neighbours, shrinking_first
+from .pooling import adaptive_means
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
 
@@ -64,14 +66,14 @@ def interpolate(
         steps = [1 / f for f in factors]
     if mode in ("nearest", "nearest-exact"):
         return _nearest(input, after, steps, 0.5 if mode == "nearest-exact" else 0.0)
+    if mode == "area":
+        return adaptive_means("interpolate", input, after, dims).to(input.dtype)
     x = input.float() if input.itemsize == 2 else input
-    for dim, (n, m, step) in enumerate(zip(before, after, steps, strict=True), 2):
-        if mode == "area":
-            x = _along(x, dim, _area(x, n, m))
-        elif antialias and not (n == m and step == 1):
-            x = _along(x, dim, _averages(x, n, m, step, mode, bool(align_corners)))
-        elif not antialias and (n != m or step != 1):
-            x = _along(x, dim, _neighbours(x, n, m, step, mode, bool(align_corners)))
+    neighbours = _averages if antialias else _between
+    for d in shrinking_first(before, after):
+        n, m, step = before[d], after[d], steps[d]
+        if n != m or step != 1:
+            x = neighbours(x, n, m, step, mode, bool(align_corners)).sums(x, d + 2)
     return x.clone() if x is input else x.to(input.dtype)
 
 
@@ -116,56 +118,56 @@ def _nearest(x: Tensor, after: Sequence[int], steps: Sequence[float], shift: flo
     return x
 
 
-def _along(x: Tensor, dim: int, weights: Tensor) -> Tensor:
-    """The products of a matrix with the vectors along a dimension."""
-    if dim == x.ndim - 2:
-        return weights @ x
-    return (x.transpose(dim, -1) @ weights.T).transpose(dim, -1)
-
-
 def _numbers(x: Tensor, count: int) -> Tensor:
     return _core.arange(count, dtype=x.dtype, device=x.device)
 
 
-def _source(x: Tensor, n: int, m: int, step: float, align_corners: bool) -> Tensor:
-    """[m, 1]: where each place of the result lies among those of the input."""
-    place = _numbers(x, m).unsqueeze(1)
+def _near(first: Tensor, taps: int, n: int) -> tuple[Tensor, Tensor]:
+    """[m], and [m, taps]: elements that follow each other, of n."""
+    first = first.clamp(0, n - taps)
+    return first, first.unsqueeze(1) + _numbers(first, taps)
+
+
+def _readers(x: Tensor, n: int, m: int, step: float, reach: float, align_corners: bool) -> tuple[Tensor, int]:
+    """For each of n elements the first of m places whose middle may lie less than `reach` elements away, and how many
+    may. One more on both sides, for rounding."""
+    if step * m <= 2 * reach:
+        return _core.arange(n, device=x.device) * 0, m
+    middle = _numbers(x, n) / step if align_corners else (_numbers(x, n) + 0.5) / step - 0.5
+    count = min(math.ceil(2 * reach / step) + 2, m)
+    return (middle - reach / step).floor().clamp(0, m - count).long(), count
+
+
+def _between(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Neighbours:
+    """Linear or cubic interpolation; beyond the edge its pixel is repeated."""
     if align_corners:
-        return place * ((n - 1) / (m - 1) if m > 1 else 0.0)
-    return (place + 0.5) * step - 0.5
-
-
-def _neighbours(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Tensor:
-    """[m, n]: the weights of linear or cubic interpolation; beyond the edge its pixel is repeated."""
-    source = _source(x, n, m, step, align_corners)
-    pixel = _numbers(x, n)
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+    source = _numbers(x, m) * step if align_corners else (_numbers(x, m) + 0.5) * step - 0.5
     if mode != "bicubic":
-        return _triangle(source.clamp(0, n - 1) - pixel)
-    weights = source.new_zeros(m, n)
+        source = source.clamp(0, n - 1)
+        first, pixel = _near(source.floor(), min(2, n), n)
+        weights = _triangle(source.unsqueeze(1) - pixel)
+        return Neighbours(first.long(), weights, *_readers(x, n, m, step, 1, align_corners))
+    low = source.floor()
+    first, pixel = _near(low - 1, min(4, n), n)
+    weights = _core.zeros_like(pixel)
     for k in range(-1, 3):
-        tap = source.floor() + k
-        weights = weights + where(tap.clamp(0, n - 1) == pixel, _cubic(source - tap, -0.75), 0.0)
-    return weights
+        tap = (low + k).unsqueeze(1)
+        weights = weights + where(tap.clamp(0, n - 1) == pixel, _cubic(source.unsqueeze(1) - tap, -0.75), 0.0)
+    return Neighbours(first.long(), weights, *_readers(x, n, m, step, 2, align_corners))
 
 
-def _averages(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Tensor:
-    """[m, n]: the weights of a filter that is as wide as a pixel of the result."""
+def _averages(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Neighbours:
+    """A filter that is as wide as a pixel of the result."""
     if align_corners:
         step = (n - 1) / (m - 1) if m > 1 else 0.0
     wide = max(step, 1.0)
-    curve: Callable[[Tensor], Tensor] = _triangle if mode == "bilinear" else lambda t: _cubic(t, -0.5)
-    middle = (_numbers(x, m).unsqueeze(1) + 0.5) * step
-    weights = curve((_numbers(x, n) + 0.5 - middle) * (1 / wide))
-    return weights / weights.sum(1, keepdim=True)
-
-
-def _area(x: Tensor, n: int, m: int) -> Tensor:
-    """[m, n]: the means of the pixels that a place of the result covers."""
-    place = _core.arange(m, device=x.device).unsqueeze(1)
-    first, end = (place * n) // m, ((place + 1) * n + m - 1) // m
-    pixel = _core.arange(n, device=x.device)
-    inside = (pixel >= first).logical_and(pixel < end)
-    return inside.to(x.dtype) / (end - first).to(x.dtype)
+    reach = wide if mode == "bilinear" else 2 * wide
+    middle = (_numbers(x, m) + 0.5) * step
+    first, pixel = _near((middle - reach).floor(), min(math.ceil(2 * reach) + 2, n), n)
+    distance = (pixel + 0.5 - middle.unsqueeze(1)) * (1 / wide)
+    weights = _triangle(distance) if mode == "bilinear" else _cubic(distance, -0.5)
+    return Neighbours(first.long(), weights / weights.sum(1, keepdim=True), *_readers(x, n, m, step, reach, False))
 
 
 def _triangle(t: Tensor) -> Tensor:
