@@ -43,6 +43,7 @@ CASES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
       for o in ({"size": (3, 9)}, {"scale_factor": 0.5}, {"size": (4, 2), "align_corners": True})),
     *(((1, 1, 2, 3, 4), {"mode": m, "size": (3, 2, 8)}) for m in ("nearest", "trilinear", "area")),
     ((1, 1, 2, 3, 4), {"mode": "nearest", "scale_factor": 2}),
+    ((1, 1, 3, 3), {"mode": "bilinear", "scale_factor": 1.3}),
 ]  # fmt: skip
 
 

@@ -70,9 +70,10 @@ def interpolate(
         return adaptive_means("interpolate", input, after, dims).to(input.dtype)
     x = input.float() if input.itemsize == 2 else input
     neighbours = _averages if antialias else _between
+    fits = mode != "bicubic" and not antialias  # these copy where sizes are equal, whatever the factor
     for d in shrinking_first(before, after):
         n, m, step = before[d], after[d], steps[d]
-        if n != m or step != 1:
+        if n != m or (step != 1 and not fits):
             x = neighbours(x, n, m, step, mode, bool(align_corners)).sums(x, d + 2)
     return x.clone() if x is input else x.to(input.dtype)
 
