@@ -175,17 +175,20 @@ struct Shared {
 struct AllPhases {
   Phase along[2];
   Tensor taps;  // [outputs, channels of the result, taps]
+  bool zeros;   // whether some are zeros
 };
 AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
   const int64_t channels = w.shape()[1];
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
-  AllPhases all;
+  AllPhases all{};
   const auto first_of = [&](int d, const Phase& p) { return all.along[d].before - p.before; };
   for (int d = 0; d < 2; ++d) {
     Phase& one = all.along[d];
     for (const Phase& p : phases[d]) one.before = std::max(one.before, p.before);
     for (const Phase& p : phases[d]) one.taps = std::max(one.taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
     one.count = (g.image[d] + g.stride[d] - 1) / g.stride[d];
+    for (const Phase& p : phases[d]) all.zeros |= p.taps != one.taps || p.dilation != 1;
+    all.zeros |= static_cast<int64_t>(phases[d].size()) != std::min(g.stride[d], g.image[d]);
   }
   all.taps = full({outputs, w.shape()[0], all.along[0].taps, all.along[1].taps}, 0, w.dtype(), w.device());
   for (const Phase& p : phases[0])
@@ -198,12 +201,50 @@ AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
   return all;
 }
 
-// The image of [n, phases and channels, rows, columns].
-Tensor of_phases(const Tensor& all, int64_t channels, const Geometry& g) {
+// As if the image had no padding, but the elements of the padding before it: phases then begin together, so that they
+// have the same taps where the stride divides the kernel.
+Geometry with_border(const Geometry& g) {
+  Geometry whole = g;
+  for (int d = 0; d < 2; ++d) whole.image[d] += g.padding[d];
+  whole.padding = {0, 0};
+  return whole;
+}
+
+// A zero in the place of a tap must not meet what is not finite: the product is of finite numbers, and NaN comes
+// afterwards, where a tap sees it.
+Tensor finite(const Tensor& y) { return where(isfinite(y), y, Tensor(0)); }
+// [n, 1, image]: 0, or NaN where a tap sees an element of the result that is not finite.
+Tensor not_finite(const Tensor& y, const Geometry& g) {
+  Tensor seen = sum(y * Tensor(0), 1u << 1, true);
+  for (int d = 0; d < 2; ++d) {
+    const std::vector<Phase> phases = phases_of(g, d);
+    int64_t before = 0, after = 0;
+    for (const Phase& p : phases) {
+      before = std::max(before, p.before);
+      after = std::max(after, p.reach() - p.before - y.shape()[d + 2]);
+    }
+    const Tensor whole = d ? padded(seen, 0, 0, before, after) : padded(seen, before, after, 0, 0);
+    Dims shape = seen.shape();
+    shape[d + 2] = g.image[d];
+    seen = full(shape, 0, y.dtype(), y.device());
+    for (const Phase& p : phases) {
+      Tensor sum;
+      for (int64_t tap = 0; tap < p.taps; ++tap) {
+        const Tensor one = slice(whole, d + 2, before - p.before + tap * p.dilation, p.count, 1);
+        sum = sum ? sum + one : one;
+      }
+      copy_(slice(seen, d + 2, p.place, p.count, g.stride[d]), sum);
+    }
+  }
+  return seen;
+}
+
+// The image of [n, phases and channels, rows, columns], without `border` elements before it.
+Tensor of_phases(const Tensor& all, int64_t channels, const Geometry& g, const HeightWidth& border = {}) {
   const Dims &s = all.shape(), apart = {s[0], g.stride[0], g.stride[1], channels, s[2], s[3]};
   const Tensor parts = reshape(slice(all, 1, 0, channels * g.stride.numel(), 1), apart);
   const Tensor whole = reshape(permute(parts, {0, 3, 4, 1, 5, 2}), {s[0], channels, s[2] * apart[1], s[3] * apart[2]});
-  return contiguous(slice(slice(whole, 2, 0, g.image[0], 1), 3, 0, g.image[1], 1));
+  return contiguous(slice(slice(whole, 2, border[0], g.image[0], 1), 3, border[1], g.image[1], 1));
 }
 
 // Of the result's pixels: as many outputs as the smallest tile of matrix units has.
@@ -243,12 +284,17 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
   if (through_winograd(y, w, shape[1], g)) return image_gradient_winograd(y, w, g);
   if (outputs_of_pixels(y, w, g)) {
-    const auto [along, taps] = as_outputs(w, g, kOutputs);
-    return of_phases(correlate_phases(shared.pixels_of(y, g), taps, shape[0], g, along[0], along[1]), shape[1], g);
+    const auto [along, taps, zeros] = as_outputs(w, g, kOutputs);
+    const Pixels pixels = zeros ? pixels_of_result(finite(y), g) : shared.pixels_of(y, g);
+    const Tensor image = of_phases(correlate_phases(pixels, taps, shape[0], g, along[0], along[1]), shape[1], g);
+    return zeros ? image + not_finite(y, g) : image;
   }
   if (outputs_of_patches(y, w, g)) {
-    const auto [along, taps] = as_outputs(w, g, shape[1] * g.stride.numel());
-    return of_phases(correlate_seen(y, taps, g, along[0], along[1]), shape[1], g);
+    const Geometry whole = with_border(g);
+    const auto [along, taps, zeros] = as_outputs(w, whole, shape[1] * g.stride.numel());
+    const Tensor all = correlate_seen(zeros ? finite(y) : y, taps, whole, along[0], along[1]);
+    const Tensor image = of_phases(all, shape[1], g, g.padding);
+    return zeros ? image + not_finite(y, g) : image;
   }
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
   int64_t before[2] = {}, after[2] = {};
