@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._core import Tensor, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, eye, pad
+from ..._core import Tensor, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, pad
 from .._sizes import Size, for_each_dimension
 
 __all__ = [
@@ -124,6 +124,26 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
     return out if input.dim() == 4 else out[0]
 
 
+def _added(x: Tensor, dim: int, dilation: int, stride: int, least: int) -> Tensor:
+    """[.., kernel, places, ..] -> [.., line, ..]: what each place has for the elements of its kernel, at dimension dim,
+    added up where kernels overlap; then zeros, up to at least `least` elements."""
+    kernel, places = (int(n) for n in x.shape[dim : dim + 2])
+    before, after = x.shape[:dim], x.shape[dim + 2 :]
+    whole = [0] * (2 * len(after))
+    if dilation > 1:  # zeros between the elements of a kernel
+        x = pad(x.unsqueeze(dim + 1), [*whole, 0, 0, 0, dilation - 1])
+        kernel *= dilation
+    # The kernel is cut in runs that cover the way to the next place.
+    runs = max(-(-kernel // stride), -(-least // stride) - places + 1)
+    ends, length = runs - 1, places + runs - 1
+    x = pad(x.reshape(*before, kernel, places, *after), [*whole, ends, ends, 0, runs * stride - kernel])
+    x = x.reshape(*before, runs, stride, length + ends, *after)
+    line = x.select(dim, 0).narrow(dim + 1, ends, length)
+    for run in range(1, runs):
+        line = line + x.select(dim, run).narrow(dim + 1, ends - run, length)
+    return line.transpose(dim, dim + 1).reshape(*before, length * stride, *after)
+
+
 def fold(
     input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
 ) -> Tensor:
@@ -159,9 +179,8 @@ def fold(
             f"fold: input {list(input.shape)} for a kernel of {list(kernel)} at {places[0]} x {places[1]} places; "
             f"give [n, channels * {taps}, {places[0] * places[1]}]"
         )
-    channels = x.shape[1] // taps
-    weight = eye(taps, dtype=x.dtype, device=x.device).reshape(taps, 1, *kernel).repeat(channels, 1, 1, 1)
-    rest = [size[i] + 2 * p[i] - reach[i] - (places[i] - 1) * s[i] for i in (0, 1)]
-    image = x.reshape(x.shape[0], x.shape[1], *places)
-    out = conv_transpose2d(image, weight, None, s, p, rest, channels, d)
+    image = x.reshape(x.shape[0], x.shape[1] // taps, *kernel, *places).transpose(3, 4)
+    for i in (0, 1):
+        image = _added(image, 2 + i, d[i], s[i], p[i] + size[i]).narrow(2 + i, p[i], size[i])
+    out = image.clone()
     return out if input.dim() == 3 else out[0]
