@@ -183,6 +183,8 @@ Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
 }
 
 Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& index, bool wraps) {
+  if (index.numel() == 0 && index.rank() != std::max(x.rank(), 1))
+    return reshape(slice(reshape(x, {-1}), 0, 0, 0, 1), index.shape());
   const Along a = along(row.name, x, dim, index);
   const Tensor source = contiguous(a.x);
   const Tensor at =

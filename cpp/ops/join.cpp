@@ -435,12 +435,15 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
   std::vector<int64_t> widths;
   for (int i = 0; i < pairs; ++i) {
     const int d = x.rank() - 1 - i;
-    const int64_t cut = std::max<int64_t>(times("pad", -1, pad[2 * i]), 0),
-                  cut_end = std::max<int64_t>(times("pad", -1, pad[2 * i + 1]), 0);
+    int64_t cut = std::max<int64_t>(times("pad", -1, pad[2 * i]), 0),
+            cut_end = std::max<int64_t>(times("pad", -1, pad[2 * i + 1]), 0), before = std::max<int64_t>(pad[2 * i], 0),
+            after = std::max<int64_t>(pad[2 * i + 1], 0);
     if (plus("pad", cut, cut_end) > x.shape()[d])
       fail<ValueError>("pad", "widths cut off more than dimension " + std::to_string(d) + " has", "use smaller ones");
+    // One element stays where it is to be repeated.
+    if (mode == "replicate" && x.shape()[d] > 0 && cut == x.shape()[d] && after > 0) --cut, --after;
+    if (mode == "replicate" && x.shape()[d] > 0 && cut_end == x.shape()[d] && before > 0) --cut_end, --before;
     out = slice(out, d, cut, x.shape()[d] - cut - cut_end, 1);
-    const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
     into[d] = plus("pad", plus("pad", before, out.shape()[d]), after);
     check_size("pad", into);
     widths.insert(widths.end(), {before, after});

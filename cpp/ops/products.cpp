@@ -115,15 +115,18 @@ Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, c
   return added("addbmm", input, tensordot(batch1, batch2, {0, 2}, {0, 1}), beta, alpha);
 }
 
-Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b) {
+Tensor tensordot(const Tensor& a0, const Tensor& b0, const Dims& dims_a, const Dims& dims_b) {
   if (dims_a.rank != dims_b.rank)
     fail<ValueError>("tensordot", "dims " + dims_a.str() + " and " + dims_b.str() + " differ in length",
                      "name as many of each");
+  Tensor a = a0, b = b0;
   uint32_t in_a = 0, in_b = 0;
   Dims order_a, order_b, front;
   for (int i = 0; i < dims_a.rank; ++i) {
     const int p = normal_axis("tensordot", dims_a[i], a.rank()), q = normal_axis("tensordot", dims_b[i], b.rank());
-    const int64_t m = a.rank() ? a.shape()[p] : 1, n = b.rank() ? b.shape()[q] : 1;
+    int64_t m = a.rank() ? a.shape()[p] : 1, n = b.rank() ? b.shape()[q] : 1;
+    if (m == 1 && n > 1) b = cast(sum(b, {q}, true), b.dtype()), n = 1;  // the one element meets all of the other's
+    if (n == 1 && m > 1) a = cast(sum(a, {p}, true), a.dtype()), m = 1;
     if (m != n || (in_a >> p & 1) || (in_b >> q & 1))
       fail<ValueError>("tensordot",
                        "dimension " + std::to_string(p) + " of " + a.shape().str() + " and " + std::to_string(q) +

@@ -126,7 +126,10 @@ Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fwe
   if (x.rank() > 2)
     fail<ValueError>("cov", "a tensor of shape " + x.shape().str() + " has no rows of variables", "use two dimensions");
   const Tensor rows = wide(x.rank() == 2 ? x : reshape(x, {1, -1}));
-  const auto result = [&](const Tensor& out) { return as_result(rows.shape()[0] != 1 ? out : reshape(out, {}), x); };
+  const DType type = aweights ? promote(x.dtype(), aweights->dtype()) : x.dtype();
+  const auto result = [&](const Tensor& out) {
+    return cast(rows.shape()[0] != 1 ? out : reshape(out, {}), with_fractions(type));
+  };
   const int64_t n = rows.shape()[1];
   const std::optional<Tensor> weight = weight_of(fweights, aweights, n, rows.dtype());
   if (!weight) {

@@ -98,6 +98,15 @@ def test_views_and_half_precision(device: sg.Device) -> None:
     assert half.grad.tolist() == [[1, 2, 2, 2]]
 
 
+def test_the_last_element_is_repeated_where_all_are_cut_off(device: sg.Device) -> None:
+    x = sg.tensor([[1.0, 2.0, 3.0]], device=device, requires_grad=True)
+    assert sg.pad(x, (-3, 2), "replicate").tolist() == [[3, 3]]
+    y = sg.pad(x, (2, -3), "replicate")
+    assert y.tolist() == [[1, 1]]
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[2, 0, 0]]
+
+
 @MODES
 def test_widths_that_do_not_fit_are_named(mode: str) -> None:
     most = {"reflect": 2, "replicate": 2**31 - 1, "circular": 3}[mode]

@@ -431,3 +431,11 @@ def test_a_write_into_slices_is_part_of_gradients() -> None:
 
     x, v = (sg.randn(n, 3, dtype=sg.float64).requires_grad_() for n in (4, 2))
     assert sg.autograd.gradcheck(call, [x, v])
+
+
+def test_an_index_without_elements_has_any_rank(device: sg.Device) -> None:
+    x = sg.ones(5, device=device, requires_grad=True)
+    y = x.gather(0, sg.zeros(2, 0, dtype=sg.int64, device=device))
+    assert y.shape == (2, 0)
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [0] * 5

@@ -322,3 +322,14 @@ def test_transposed_reads_beside_others(device: sg.Device) -> None:
     x, y = sg.tensor(a, device=device), sg.tensor(b, device=device)
     got = x.T * 2 + y.T + sg.tensor(b[0, :70], device=device)
     assert np.array_equal(got.numpy(), a.T * 2 + b.T + b[0, :70])
+
+
+def test_tensordot_repeats_a_dimension_of_one_element(device: sg.Device) -> None:
+    a, b = sg.ones(3, 1, device=device, requires_grad=True), sg.arange(6.0, device=device).reshape(2, 3)
+    y = sg.tensordot(a, b, ([1], [0]))
+    assert y.tolist() == [[3, 5, 7]] * 3
+    y.sum().backward()
+    assert a.grad is not None and a.grad.tolist() == [[15]] * 3
+    assert sg.tensordot(b, a, ([0], [1])).tolist() == [[3, 3, 3], [5, 5, 5], [7, 7, 7]]
+    whole = sg.ones(1, 2, dtype=sg.int32, device=device)
+    assert sg.tensordot(whole, sg.ones(3, dtype=sg.int32, device=device), ([0], [0])).dtype == sg.int32
