@@ -70,6 +70,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[Array]]] = {
     "cholesky": (lambda x: sg.linalg.cholesky(positive(x)), [matrices(3, 3)]),
     "cholesky:upper": (lambda x: sg.linalg.cholesky(positive(x), upper=True), [matrices(2, 2, 2)]),
     "lu_factor": (lambda x: sg.linalg.lu_factor(x).LU, [matrices(3, 3)]),
+    "lu:wide": (lambda x: sg.linalg.lu(x)[1:], [matrices(3, 5)]),
+    "lu:tall": (lambda x: sg.linalg.lu(x)[1:], [matrices(2, 5, 3)]),
     "lu:batch": (lambda x: sg.linalg.lu(x)[1:], [matrices(2, 3, 3)]),
     "lu_solve": (lambda a, b: sg.linalg.lu_solve(*sg.linalg.lu_factor(a), b), [matrices(3, 3), matrices(3, 2, seed=1)]),
     "matrix_exp": (sg.linalg.matrix_exp, [matrices(3, 3)]),
@@ -166,8 +168,17 @@ def test_lu_of_a_singular_matrix_and_without_pivots() -> None:
     assert (P @ L @ U).tolist() == [[0.0, 1.0], [0.0, 2.0]]
     with pytest.raises(ValueError, match="pivot is False"):
         sg.linalg.lu(sg.eye(2), pivot=False)
-    with pytest.raises(NotImplementedError, match="lu: the gradient of matrices"):
-        sg.linalg.lu_factor(sg.ones(2, 3, requires_grad=True)).LU.sum().backward()
+
+
+def test_no_reflections_leave_the_first_columns_of_the_identity() -> None:
+    assert sg.linalg.householder_product(sg.ones(3, 2), sg.empty(0)).tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert sg.linalg.householder_product(sg.empty(2, 0, 0), sg.empty(2, 0)).shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.bfloat16])
+def test_matrix_exp_of_half_types(dtype: sg.dtype) -> None:
+    found = sg.linalg.matrix_exp(sg.tensor([[0.0, 3.0], [0.0, 0.0]], dtype=dtype))
+    assert found.dtype == dtype and found.tolist() == [[1, 3], [0, 1]]
 
 
 def test_matrix_exp_on_the_device(device: sg.Device) -> None:

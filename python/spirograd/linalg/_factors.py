@@ -58,19 +58,33 @@ class _LUFactor(Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor, _: Any) -> Tensor:
         # dA = P (dL U + L dU), so L^-1 P^T dA U^-1 has L^-1 dL below its diagonal and dU U^-1 from it on.
+        # Rows below a square have L2 = B2 U^-1, columns beside it U2 = L^-1 B2, with B = P^T A.
         lu, pivots = ctx.saved_tensors
-        if lu.shape[-1] != lu.shape[-2]:
-            raise NotImplementedError(f"lu: the gradient of matrices {list(lu.shape)}; it is there for square ones")
         P, L, U = lu_unpack(lu, pivots)
-        inner = (L.mT @ g.tril(-1)).tril(-1) + (g.triu() @ U.mT).triu()
+        k = min(lu.shape[-2:])
+        L, U, square = L[..., :k, :], U[..., :k], g[..., :k, :k]
+        low, high = square.tril(-1), square.triu()
+        below = beside = None
+        if lu.shape[-2] > k:
+            below = solve_triangular(U.mT, g[..., k:, :], upper=False, left=False)
+            high = high - (lu[..., k:, :].mT @ below).triu()
+        if lu.shape[-1] > k:
+            beside = solve_triangular(L.mT, g[..., k:], upper=True, unitriangular=True)
+            low = low - (beside @ lu[..., k:].mT).tril(-1)
+        inner = (L.mT @ low).tril(-1) + (high @ U.mT).triu()
         left = solve_triangular(L.mT, inner, upper=True, unitriangular=True)
-        return P @ solve_triangular(U.mT, left, upper=False, left=False)
+        by_b = solve_triangular(U.mT, left, upper=False, left=False)
+        if below is not None:
+            by_b = _core.cat([by_b, below], -2)
+        if beside is not None:
+            by_b = _core.cat([by_b, beside], -1)
+        return P @ by_b
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactorResult:
     """LU factors with the largest pivot of each column: [..., m, n] -> [..., m, n], [..., min(m, n)].
 
-    Elimination runs on the CPU, in NumPy; gradients are there for square matrices.
+    Elimination runs on the CPU, in NumPy.
 
     Args:
         A: matrices.
@@ -165,15 +179,18 @@ def matrix_exp(A: Tensor) -> Tensor:
 
     The series is taken of A / 2**s, whose norm is 1/2 or less, and squared s times (Moler and Van Loan, "Nineteen
     dubious ways to compute the exponential of a matrix", 2003). The norm is read.
+    Half types are computed in float32.
 
     Raises:
-        TypeError: A is neither float32 nor float64.
+        TypeError: A is not of a floating type.
         ValueError: the matrices are not square.
 
     Example:
         >>> sg.linalg.matrix_exp(sg.tensor([[0.0, 3.0], [0.0, 0.0]])).tolist()
         [[1.0, 3.0], [0.0, 1.0]]
     """
+    if A.dtype in (_core.float16, _core.bfloat16):
+        return matrix_exp(A.float()).to(A.dtype)
     check_matrices("linalg.matrix_exp", A, square=True)
     if A.numel() == 0:
         return A.clone()

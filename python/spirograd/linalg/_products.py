@@ -145,7 +145,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     check_matrices("linalg.householder_product", A)
     m, n = A.shape[-2:]
     k = tau.shape[-1] if tau.ndim else 0
-    if not 0 < k <= n <= m or tau.shape[:-1] != A.shape[:-2]:
+    if not 0 <= k <= n <= m or tau.shape[:-1] != A.shape[:-2]:
         raise ValueError(
             f"linalg.householder_product: A has shape {list(A.shape)} and tau {list(tau.shape)}; "
             "give [..., m, n] and [..., k] with k <= n <= m"
