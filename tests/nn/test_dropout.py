@@ -144,6 +144,22 @@ def test_gradient_by_frequency() -> None:
     np.testing.assert_allclose(w.grad.numpy()[:, 0], [0, 1, 0, 1, 0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_shorten_the_rows_that_are_used(mode: str) -> None:
+    bag = nn.EmbeddingBag(3, 2, max_norm=1.0, mode=mode, _weight=sg.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]))
+    found = bag(sg.tensor([0, 1]), sg.tensor([0, 1]))
+    np.testing.assert_allclose(bag.weight.detach().numpy(), [[0.6, 0.8], [0.3, 0.4], [6, 8]], rtol=1e-6)
+    np.testing.assert_allclose(found.detach().numpy(), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+
+
+def test_bags_divide_gradients_by_frequency() -> None:
+    _, w = table(sg.Device.cpu())
+    F.embedding_bag(sg.tensor([[3, 1], [3, 3]]), w, mode="sum", scale_grad_by_freq=True).sum().backward()
+    np.testing.assert_allclose(w.grad.numpy()[:, 0], [0, 1, 0, 1, 0], rtol=1e-6)
+    with pytest.raises(ValueError, match="scale_grad_by_freq with mode 'max'"):
+        F.embedding_bag(sg.tensor([[3, 1]]), w, mode="max", scale_grad_by_freq=True)
+
+
 def test_gradients_are_dense() -> None:
     grads = []
     for sparse in (False, True):

@@ -140,9 +140,9 @@ class EmbeddingBag(TensorModule):
     Args:
         num_embeddings: how many rows.
         embedding_dim: their size.
-        max_norm: must be None.
-        norm_type: accepted.
-        scale_grad_by_freq: must be False.
+        max_norm: rows that are used and longer than this are shortened to it, in place.
+        norm_type: the order of that norm.
+        scale_grad_by_freq: divide the gradient of a row by how often it is used; not for "max".
         mode: "mean", "sum" or "max".
         sparse: accepted; the gradient is dense.
         _weight: the table; None draws one.
@@ -152,7 +152,7 @@ class EmbeddingBag(TensorModule):
         dtype: its type.
 
     Raises:
-        ValueError: an option that is not there, or another mode.
+        ValueError: another mode, or one that an option does not go with; raised by the call.
 
     Example:
         >>> sg.nn.EmbeddingBag(10, 4)(sg.tensor([1, 2, 3]), sg.tensor([0, 2])).shape
@@ -211,7 +211,7 @@ class EmbeddingBag(TensorModule):
             max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx: see the class.
 
         Raises:
-            ValueError: it is no matrix, or an option is not there.
+            ValueError: it is no matrix.
         """
         if embeddings.ndim != 2:
             raise ValueError(f"EmbeddingBag: the table has shape {list(embeddings.shape)}; it must be a matrix")

@@ -84,9 +84,9 @@ def embedding_bag(
         input: [bags, n] whole numbers; or [n], with offsets.
         weight: [entries, dim].
         offsets: [bags], where each bag begins in an input of one dimension.
-        max_norm: must be None.
-        norm_type: accepted.
-        scale_grad_by_freq: must be False.
+        max_norm: rows that are used and longer than this are shortened to it, in place.
+        norm_type: the order of that norm.
+        scale_grad_by_freq: divide the gradient of a row by how often it is used; not for "max".
         mode: "mean", "sum" or "max".
         sparse: accepted; the gradient is dense.
         per_sample_weights: factors of the rows, shaped as the input; for "sum" alone.
@@ -97,7 +97,7 @@ def embedding_bag(
         [bags, dim].
 
     Raises:
-        ValueError: an option that is not there, another mode, or offsets that do not go with the input.
+        ValueError: another mode, one that an option does not go with, or offsets that do not go with the input.
 
     Example:
         >>> table = sg.tensor([[1.0], [10.0], [100.0]])
@@ -106,8 +106,8 @@ def embedding_bag(
     """
     if mode not in ("mean", "sum", "max"):
         raise ValueError(f"embedding_bag: mode '{mode}' is unknown; use mean, sum or max")
-    if max_norm is not None or scale_grad_by_freq:
-        raise ValueError("embedding_bag: max_norm and scale_grad_by_freq are not there; leave them out")
+    if scale_grad_by_freq and mode == "max":
+        raise ValueError("embedding_bag: scale_grad_by_freq with mode 'max'; use mean or sum")
     if (offsets is None) != (input.ndim == 2):
         raise ValueError(f"embedding_bag: input {list(input.shape)}; give [bags, n], or [n] and offsets")
     if per_sample_weights is not None and mode != "sum":
@@ -119,7 +119,7 @@ def embedding_bag(
     else:
         starts = offsets[:-1] if include_last_offset else offsets
         count, bags = starts.shape[0], _core.searchsorted(starts.contiguous(), places, right=True) - 1
-    rows = embedding(flat, weight, padding_idx, sparse=sparse)
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     kept = _core.ones_like(flat, dtype=weight.dtype)
     if padding_idx is not None:
         kept = where(flat == padding_idx % weight.shape[0], 0.0, kept)

@@ -59,7 +59,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             "give [..., n], [..., m] and [out, n, m]"
         )
     rows = input1 @ weight.permute(1, 0, 2).reshape(n, made * m)
-    out = (rows.unflatten(-1, (made, m)) * input2.unsqueeze(-2)).sum(-1)
+    product = rows.unflatten(-1, (made, m)) * input2.unsqueeze(-2)
+    out = product.sum(-1).to(product.dtype)
     return out if bias is None else out + bias
 
 

@@ -474,6 +474,10 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p is {p}; use 1 or 2")
+    if input.ndim < 2:
+        input, target = input.reshape(1, -1), target.reshape(1)
+        losses = multi_margin_loss(input, target, p, margin, weight, "none")
+        return _reduced("multi_margin_loss", losses.squeeze(0), reduction)
     own = -nll_loss(input, target, reduction="none").unsqueeze(-1)
     short = relu(margin - own + input)
     short = short if p == 1 else short.square()
@@ -502,6 +506,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         >>> round(sg.nn.functional.multilabel_margin_loss(x, y).item(), 4)
         0.85
     """
+    if input.ndim == 0 and target.ndim < 2:
+        input, target = input.reshape(1), target.reshape(1)
     if input.shape != target.shape or input.ndim not in (1, 2):
         raise ValueError(
             f"multilabel_margin_loss: input {list(input.shape)} and target {list(target.shape)}; give both [n, classes]"

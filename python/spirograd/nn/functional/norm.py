@@ -264,6 +264,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """
     if input.ndim < 3:
         raise ValueError(f"local_response_norm: the input has shape {list(input.shape)}; give [n, channels, ...]")
+    if input.numel() == 0:
+        return input
     edges = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
     square = pad(_wide(input).square(), edges).unfold(1, size, 1).mean(-1)
-    return (_wide(input) / (square * alpha + k).pow(beta)).to(input.dtype)
+    result = _wide(input) / (square * alpha + k).pow(beta)
+    return result.to(input.dtype) if input.is_floating_point() else result

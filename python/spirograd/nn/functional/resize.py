@@ -28,7 +28,8 @@ def interpolate(
     """Samples an image at another number of places.
 
     Args:
-        input: [n, channels, ...] with one to three spatial dimensions.
+        input: [n, channels, ...] with one to three spatial dimensions; of a floating type, or uint8 for the modes of
+            two dimensions and those that choose pixels.
         size: those of the result, or one for all.
         scale_factor: the sizes of the result over those of the input; this or size.
         mode: "nearest", "nearest-exact", "area" (means of the pixels below), or "linear", "bilinear", "trilinear" for
@@ -48,6 +49,9 @@ def interpolate(
         >>> sg.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True).tolist()
         [[[0.0, 0.5, 1.0]]]
     """
+    if input.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
+        options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return interpolate(input.float(), *options).round().clamp(0, 255).to(input.dtype)
     dims = input.ndim - 2
     _check_mode(input, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
