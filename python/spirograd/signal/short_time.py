@@ -145,7 +145,7 @@ def istft(
     """
     op = "istft"
     spectrum = input if isinstance(input, ComplexTensor) else view_as_complex(input)
-    one = not return_complex if onesided is None else onesided
+    one = spectrum.shape[-2] != n_fft if onesided is None else onesided
     if one and return_complex:
         raise ValueError(f"{op}: a complex signal of onesided frequencies; use onesided=False")
     wanted = n_fft // 2 + 1 if one else n_fft

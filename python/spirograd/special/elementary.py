@@ -18,6 +18,7 @@ from .._core import (
     where,
     xlogy,
 )
+from .base import floating
 
 
 def expit(input: Tensor) -> Tensor:
@@ -36,7 +37,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
         >>> sg.special.logit(sg.tensor(0.5)).item()
         0.0
     """
-    x = input if eps is None else input.clamp(eps, 1 - eps)
+    x = floating(input) if eps is None else floating(input).clamp(eps, 1 - eps)
     return log(x) - log1p(-x)
 
 

@@ -106,7 +106,7 @@ def ndtr(input: Tensor) -> Tensor:
         >>> sg.special.ndtr(sg.tensor(0.0)).item()
         0.5
     """
-    return 0.5 * erfc(-input * math.sqrt(0.5))
+    return 0.5 * erfc(floating(input) * -math.sqrt(0.5))
 
 
 def log_ndtr(input: Tensor) -> Tensor:
