@@ -31,6 +31,7 @@ SCRIPTS = [
     "nodes",
     "old_arguments",
     "old_names",
+    "operators",
     "parametrizations",
     "paths",
     "rare",

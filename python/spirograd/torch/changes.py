@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from .. import _core, complex64, nn
+from .. import _core, complex64, complex128, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
@@ -159,6 +159,20 @@ def _plain(original: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     return call
 
 
+def _in_type(name: str) -> Callable[..., Any]:
+    core = {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"}
+    core |= {"half": "float16", "float": "float32", "double": "float64"}
+    complex = {"cfloat": complex64, "cdouble": complex128}
+    dtype: Any = complex.get(name) or getattr(_core, core.get(name, name))
+
+    def call(self: Tensor, memory_format: Any = None) -> Any:
+        return arranged(self.to(dtype), memory_format)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = "The values in another type."
+    return call
+
+
 def _device_of(original: Any) -> property:
     """Where a tensor is; to a program in the context of "meta", there."""
 
@@ -220,6 +234,9 @@ def _change_tensors() -> None:
     changes |= {name: _plain(getattr(Tensor, name), name) for name in ("new_zeros", "new_ones")}
     changes |= {"contiguous": _copied(Tensor.contiguous), "clone": _copied(Tensor.clone)}
     changes |= {name: _plain(getattr(Tensor, name), name) for name in ("new_empty", "new_full", "new_tensor")}
+    types = "bfloat16 bool byte cdouble cfloat char double float half int long short"
+    changes |= {name: _in_type(name) for name in types.split()}
+    changes["__rdiv__"] = Tensor.__rtruediv__
     never = [
         "is_sparse",
         "is_sparse_csr",

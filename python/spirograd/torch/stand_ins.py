@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .. import signal
 from .._complex import ComplexTensor
 from .._core import Tensor, get_default_dtype
 from ..sparse import SparseTensor
@@ -74,6 +75,8 @@ def change_stand_ins() -> None:
         "nbytes": property(lambda self: self.numel() * self.dtype.itemsize),
         "nelement": lambda self: self.numel(),
         "is_conj": lambda self: False,
+        "stft": lambda self, *args, **kwargs: signal.stft(self, *args, **kwargs),
+        "istft": lambda self, *args, **kwargs: signal.istft(self, *args, **kwargs),
         "get_device": lambda self: self.real.get_device(),
         "stride": lambda self, *dim: self.real.contiguous().stride(*dim),
     }

@@ -50,8 +50,7 @@ def interpolate(
         [[[0.0, 0.5, 1.0]]]
     """
     if input.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
-        options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-        return interpolate(input.float(), *options).round().clamp(0, 255).to(input.dtype)
+        return _image(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
     dims = input.ndim - 2
     _check_mode(input, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
@@ -80,6 +79,24 @@ def interpolate(
         if n != m or (step != 1 and not fits):
             x = neighbours(x, n, m, step, mode, bool(align_corners)).sums(x, d + 2)
     return x.clone() if x is input else x.to(input.dtype)
+
+
+def _image(input: Tensor, size: Any, scale_factor: Any, *options: Any) -> Tensor:
+    """interpolate() of uint8: along the columns, then along the rows, each time rounded to the type."""
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: give size or scale_factor, one of them")
+    for dim in (3, 2):
+        if size is None:
+            factors = _each("scale_factor", scale_factor, 2)
+            made = interpolate(
+                input.float(), None, [factors[0] if dim == 2 else 1, factors[1] if dim == 3 else 1], *options
+            )
+        else:
+            sizes = list(input.shape[2:])
+            sizes[dim - 2] = int(_each("size", size, 2)[dim - 2])
+            made = interpolate(input.float(), sizes, None, *options)
+        input = (made + 0.5).floor().clamp(0, 255).to(input.dtype)
+    return input
 
 
 def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:

@@ -7,17 +7,19 @@ from typing import Any
 
 from ... import angle
 from ...nn import functional
-from . import algebra, elementwise, foreach, in_place, quantised, rare, spectral, statistics
+from . import algebra, copies, elementwise, factors, foreach, in_place, native, quantised, rare, spectral, statistics
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
-_FILES = (algebra, elementwise, foreach, quantised, rare, spectral, statistics)
+_FILES = (algebra, copies, elementwise, factors, foreach, native, quantised, rare, spectral, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
 _NOT_METHODS = {
     "_log_softmax_backward_data",
     "_softmax_backward_data",
     "binomial",
     "cartesian",
+    "empty_permuted",
+    "empty_strided",
     "column_stack",
     "combinations",
     "einsum",
@@ -31,7 +33,9 @@ _NOT_METHODS = {
     "segment_reduce",
     "unravel_index",
     "vander",
+    *(name for name in copies.__all__ if name not in ("as_strided_scatter", "narrow_copy")),
     *foreach.__all__,
+    *(name for name in native.__all__ if name != "hash_tensor"),
     *(name for name in spectral.__all__ if name.endswith("window")),
 }
 _ACTIVATIONS = ("hardshrink", "prelu")

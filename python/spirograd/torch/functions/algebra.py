@@ -82,7 +82,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if indices.is_floating_point() or indices.dtype == _core.bool:
         raise TypeError(f"unravel_index: indices are {indices.dtype}; give whole numbers")
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
-    found = []
+    indices, found = indices.to(_core.int64), []
     for n in reversed(sizes):
         found.append(indices % n)
         indices = indices // n
@@ -165,7 +165,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2); with beta = 0 whatever the input is."""
-    product = alpha * _core.outer(vec1, vec2)
+    product = _core.outer(vec1, vec2)
+    if input.dtype == product.dtype == _core.bool:
+        return (product & bool(alpha)) | (input & bool(beta))
+    product = alpha * product
     return product + beta * input if beta else product.expand(_core.broadcast_shapes(input.shape, product.shape))
 
 

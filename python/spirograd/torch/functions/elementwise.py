@@ -24,6 +24,8 @@ __all__ = [
     "gcd",
     "heaviside",
     "i0",
+    "igamma",
+    "igammac",
     "isneginf",
     "isposinf",
     "isreal",
@@ -44,7 +46,7 @@ __all__ = [
 ]
 
 digamma, erfinv, lgamma, logit, sinc = special.digamma, special.erfinv, special.lgamma, special.logit, special.sinc
-mvlgamma, i0 = special.multigammaln, special.i0
+mvlgamma, i0, igamma, igammac = special.multigammaln, special.i0, special.gammainc, special.gammaincc
 
 
 class Frexp(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
-from . import algebra, elementwise
+from . import algebra, elementwise, rare
 
 __all__ = ["METHODS"]
 
@@ -51,6 +51,7 @@ _OF_THE_CORE = [
 _OF_OTHERS = {
     algebra: ["addr", "index_reduce", "put", "renorm"],
     elementwise: [
+        "conj_physical",
         "copysign",
         "digamma",
         "erfinv",
@@ -58,6 +59,8 @@ _OF_OTHERS = {
         "gcd",
         "heaviside",
         "i0",
+        "igamma",
+        "igammac",
         "lcm",
         "ldexp",
         "lgamma",
@@ -142,6 +145,23 @@ def new(self: Tensor, *args: Any) -> Tensor:
     return construct(args, self.dtype, self.device)
 
 
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """as_strided() of this tensor itself. RuntimeError where its gradient is recorded."""
+    return _with_shape("as_strided")(self, size, stride, storage_offset or 0)
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor of this type with any values, whose dimensions have these steps in memory."""
+    return rare.empty_strided(size, stride, **{"dtype": self.dtype, "device": self.device, **options})
+
+
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """scatter() written into the tensor."""
+    return self.copy_(rare.scatter(self, dim, index, src, value=value, reduce=reduce))
+
+
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Writes draws of a Cauchy distribution."""
     u = _core.rand(self.shape, device=self.device, generator=generator)
@@ -208,6 +228,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     **{name: _no for name in ("is_pinned", "is_shared", "is_inference", "is_conj", "is_neg")},
 }
 for _method in (
+    as_strided_,
+    new_empty_strided,
+    scatter_,
     fill_diagonal_,
     resize_,
     resize_as_,

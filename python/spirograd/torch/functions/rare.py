@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 
 from ... import _core, distributions, linalg
 from ..._core import Tensor
+from ..arguments import placed, without_layout
 
 __all__ = [
     "_log_softmax_backward_data",
     "_softmax_backward_data",
     "binomial",
+    "empty_permuted",
+    "empty_strided",
     "frobenius_norm",
     "histogramdd",
     "nonzero_static",
     "nuclear_norm",
     "orgqr",
+    "scatter",
     "segment_reduce",
 ]
 
@@ -54,26 +58,35 @@ def segment_reduce(
     """Sums, means, products, least or greatest elements of parts of the first dimension that follow each other.
 
     Args:
-        data: [n, ...].
+        data: [..., n, ...].
         reduce: "sum", "mean", "prod", "min" or "max".
-        lengths: how long each part is.
-        offsets: where each begins, and where the last one ends, instead.
-        indices, axis: None and 0.
-        unsafe: accepted.
+        lengths: how long each part is, together n: [..., parts], with the dimensions before the one that is cut.
+        offsets: where each begins, and where the last one ends, instead: [..., parts + 1].
+        indices: None.
+        axis: the dimension that is cut.
+        unsafe: accepted; what lies behind the parts of the first dimension is left out in any case.
         initial: what each part begins with; None: that of no elements.
 
+    Returns:
+        [..., parts, ...].
+
     Raises:
-        ValueError: another way to reduce, or neither lengths nor offsets.
-        NotImplementedError: along another dimension.
+        ValueError: another way to reduce, neither lengths nor offsets, or others than the dimensions before axis.
     """
-    if axis != 0 or indices is not None or (lengths is not None and lengths.ndim != 1):
-        raise NotImplementedError(
-            "segment_reduce: only the first dimension can be cut, by lengths or offsets of its own"
-        )
-    if (lengths is None) == (offsets is None):
+    if indices is not None or (lengths is None) == (offsets is None):
         raise ValueError("segment_reduce: give one of lengths and offsets")
-    counts = lengths if lengths is not None else offsets.diff()  # type: ignore[union-attr]
+    axis %= data.ndim
+    counts = lengths if lengths is not None else offsets.diff(dim=-1)  # type: ignore[union-attr]
+    if tuple(counts.shape[:-1]) != tuple(data.shape[:axis]):
+        raise ValueError(
+            f"segment_reduce: lengths {list(counts.shape)} for dimension {axis} of {list(data.shape)}; "
+            "give those of each row before it"
+        )
+    if axis:
+        found = segment_reduce(data.flatten(0, axis), reduce, lengths=counts.reshape(-1), initial=initial)
+        return found.reshape(*counts.shape, *data.shape[axis + 1 :])
     which = _core.arange(len(counts), device=data.device).repeat_interleave(counts.to(data.device))
+    data = data[: len(which)]
     shape = (len(counts), *data.shape[1:])
     empty = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "min": float("inf"), "max": float("-inf")}
     if reduce not in empty:
@@ -82,6 +95,8 @@ def segment_reduce(
     if reduce in ("sum", "mean"):
         total = start.index_add(0, which, data)
         sizes = counts.to(data.device, data.dtype).reshape(-1, *(1,) * (data.ndim - 1))
+        if initial is not None:
+            sizes = sizes.clamp(min=1)
         return total if reduce == "sum" else total / sizes
     index = which.reshape(-1, *(1,) * (data.ndim - 1)).expand(data.shape)
     return start.scatter_reduce(0, index, data, {"prod": "prod", "min": "amin", "max": "amax"}[reduce])
@@ -150,6 +165,55 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return _core.cat([found, rest])
 
 
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with elements at the indices of one dimension replaced, added to or multiplied.
+
+    Args:
+        input: [...].
+        dim: the dimension that index counts along.
+        index: whole numbers, of as many dimensions.
+        src, value: a tensor, or a number for all.
+        reduce: None replaces; "add" or "multiply".
+        out: where the result is written.
+
+    Raises:
+        ValueError: another way to reduce, or shapes that do not fit.
+    """
+    src = value if src is None else src
+    if reduce is None:
+        made = _core.scatter(input, dim, index, src)
+    elif reduce in ("add", "multiply"):
+        source = (
+            src if isinstance(src, Tensor) else _core.full(index.shape, src, dtype=input.dtype, device=input.device)
+        )
+        made = input.scatter_reduce(dim, index, source, "sum" if reduce == "add" else "prod")
+    else:
+        raise ValueError(f"scatter: reduce {reduce!r} is unknown; use 'add' or 'multiply'")
+    return made if out is None else placed("scatter", made, out)
+
+
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """linalg.householder_product() by its old name."""
     return linalg.householder_product(input, tau)
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor with any values, whose dimensions have these steps in memory."""
+    count = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    return _core.empty(count, **without_layout("empty_strided", options)).as_strided(size, stride)
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """A tensor with any values, whose dimensions are in memory in this order, from the outermost on."""
+    order = list(physical_layout)
+    made = _core.empty([size[d] for d in order], **without_layout("empty_permuted", options))
+    return made.permute([order.index(d) for d in range(len(order))])

@@ -111,12 +111,11 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
 
 def _panels(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
     n = y.shape[dim]
-    means = (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) / 2
+    sums = y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)
     if x is None:
-        return means * dx
-    if x.ndim == 1:
-        return means * x.diff().reshape(-1, *(1,) * (y.ndim - 1 - dim % y.ndim))
-    return means * x.diff(dim=dim)
+        return sums / 2 * dx
+    steps = x.diff().reshape(-1, *(1,) * (y.ndim - 1 - dim % y.ndim)) if x.ndim == 1 else x.diff(dim=dim)
+    return sums * steps / 2
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
@@ -124,7 +123,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     before = input.ndim - len(shape)
     dims = [*range(before), *(i + before for i, n in enumerate(shape) if n == 1 and input.shape[i + before] != 1)]
-    return input.sum(dims, keepdim=True).reshape(shape) if dims else input
+    return input.sum(dims, keepdim=True).reshape(shape) if dims or not shape else input
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
@@ -155,7 +154,7 @@ def _slope(y: Tensor, step: Any, dim: int, edge_order: int) -> Tensor:
     if n < edge_order + 1:
         raise ValueError(f"gradient: {n} samples along dimension {dim}; edge_order={edge_order} needs more")
     if isinstance(step, Tensor) and step.ndim == 1:
-        h = step.diff().to(y.dtype).reshape(-1, *(1,) * (y.ndim - 1 - dim % y.ndim))
+        h = step.diff().to(y.dtype).reshape([-1 if d == dim % y.ndim else 1 for d in range(y.ndim)])
     else:
         sizes = [n - 1 if d == dim % y.ndim else 1 for d in range(y.ndim)]
         h = _core.ones(sizes, dtype=y.dtype, device=y.device) * step

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, linalg, sparse, special
+from ... import _core, linalg, sparse
 from ..._core import Device
 from ...base.stand_in import StandIn
 from ...base.types import DTypeLike
@@ -15,7 +15,6 @@ from ...linalg import vector_norm  # `linalg` is the module beside this one, onc
 from ...nn import Module, functional
 from ...nn._attributes import set_held
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
-from ..arguments import without_layout
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..layouts import *  # noqa: F403
@@ -32,6 +31,7 @@ from .flags import *  # noqa: F403
 from .futures import Future
 from .jit import ScriptFunction, ScriptModule
 from .nn import functional as written
+from .nn.spatial import grid_sampler
 from .serialization import load, save
 from .storage import TypedStorage, UntypedStorage
 from .version import __version__
@@ -85,18 +85,13 @@ _METHODS = [
     "fill_diagonal_",
 ]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
-solve, dsmm, igamma, igammac = linalg.solve, sparse.mm, special.gammainc, special.gammaincc
+solve, dsmm = linalg.solve, sparse.mm
+grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
 def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
     """pad() with one value."""
     return _core.pad(input, pad, value=value)
-
-
-def empty_strided(size: Any, stride: Any, **options: Any) -> _core.Tensor:
-    """A tensor with any values, whose dimensions have these steps in memory."""
-    count = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    return _core.empty(count, **without_layout("empty_strided", options)).as_strided(size, stride)
 
 
 def get_default_device() -> Any:
@@ -297,13 +292,13 @@ __all__ = [
     "device",
     "dsmm",
     "e",
-    "empty_strided",
     "finfo",
     "frombuffer",
     "get_default_device",
     "get_device_module",
-    "igamma",
-    "igammac",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "iinfo",
     "inf",
     "is_storage",

@@ -11,6 +11,7 @@ from ...base.dtypes import finfo
 from ..arguments import placed
 from ..functions.algebra import cross as _cross
 from ..functions.algebra import vander as _vander
+from ..functions.factors import ldl_factor, ldl_factor_ex, ldl_solve
 
 __all__ = [
     "cholesky_ex",
@@ -18,6 +19,9 @@ __all__ = [
     "cross",
     "diagonal",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu_factor_ex",
     "matmul",
@@ -105,24 +109,44 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The number of singular values above atol, by its old name `tol`, and above rtol times the largest one."""
-    s, atol = linalg.svdvals(A), tol if atol is None else atol
+    atol = tol if atol is None else atol
+    if A.numel() == 0:
+        return _core.zeros(A.shape[:-2], dtype=_core.int64, device=A.device)
+    s = linalg.eigvalsh(A).abs() if hermitian else linalg.svdvals(A)
     if rtol is None:
         rtol = 0.0 if atol is not None else max(A.shape[-2:]) * finfo(A.dtype).eps
+    atol, rtol = (x.unsqueeze(-1) if isinstance(x, Tensor) else x for x in (0.0 if atol is None else atol, rtol))
     bound = rtol * s.amax(-1, keepdim=True)
-    return (s > (bound if atol is None else _core.maximum(bound, _core.zeros_like(bound) + atol))).sum(-1)
+    return (s > _core.maximum(bound, _core.zeros_like(bound) + atol)).sum(-1)
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
-    """The X with the smallest A @ X - B, of several the smallest: [..., m, n], [..., m, k] -> [..., n, k]."""
-    rank = matrix_rank(A)
+    """The X with the smallest A @ X - B, of several the smallest: [..., m, n], [..., m, k] -> [..., n, k].
+
+    Args:
+        A: matrices.
+        B: right-hand sides.
+        rcond: singular values below this part of the largest count as 0 in the rank.
+        driver: the function of LAPACK that decides what comes beside the solution: "gels" gives no rank, "gelsy" no
+            squares of what remains, and these two no singular values. None: "gelsy" on the CPU, "gels" on a GPU.
+
+    Raises:
+        ValueError: there is no such driver.
+    """
+    driver = driver or ("gels" if A.device.kind == "gpu" else "gelsy")
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise ValueError(f"lstsq: driver {driver!r} is unknown; use 'gels', 'gelsy', 'gelsd' or 'gelss'")
+    rank = matrix_rank(A, rtol=rcond)
     if A.shape[-2] >= A.shape[-1] and (rank == A.shape[-1]).all():
         q, r = linalg.qr(A)
         solution = linalg.solve_triangular(r, q.mT @ B, upper=True)
     else:
         solution = linalg.pinv(A) @ B
-    more = A.shape[-2] > A.shape[-1]
-    residuals = (A @ solution - B).square().sum(-2) if more else _core.zeros(0, dtype=A.dtype, device=A.device)
-    return LeastSquares(solution, residuals, rank, linalg.svdvals(A))
+    none = A.new_empty(0)
+    more = A.shape[-2] > A.shape[-1] and driver != "gelsy"
+    residuals = (A @ solution - B).square().sum(-2) if more else none
+    singular = linalg.svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
+    return LeastSquares(solution, residuals, none.to(_core.int64) if driver == "gels" else rank, singular)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:

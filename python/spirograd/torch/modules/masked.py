@@ -116,7 +116,9 @@ def logsumexp(
     input: Tensor, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithm of the sum of exponentials; arguments as in sum."""
-    return _reduced("logsumexp", input, dim, keepdim, dtype, mask, lambda x: -math.inf, _core.logsumexp)
+    x = input if dtype is None else input.to(dtype)
+    wide = x if x.is_floating_point() else x.float()
+    return _reduced("logsumexp", wide, dim, keepdim, None, mask, lambda x: -math.inf, _core.logsumexp).to(x.dtype)
 
 
 def norm(
@@ -244,12 +246,14 @@ def median(
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Sums up to each place; arguments as in sum."""
-    return _filled("cumsum", input if dtype is None else input.to(dtype), mask, 0).cumsum(dim)
+    x = input if dtype is None else input.to(dtype)
+    return _filled("cumsum", x, mask, 0).cumsum(dim).to(x.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Products up to each place; arguments as in sum."""
-    return _filled("cumprod", input if dtype is None else input.to(dtype), mask, 1).cumprod(dim)
+    x = input if dtype is None else input.to(dtype)
+    return _filled("cumprod", x, mask, 1).cumprod(dim).to(x.dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:

@@ -22,10 +22,14 @@ class Operation:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
 
-        return getattr(torch, self._name)(*args, **kwargs)
+        return (_slice if self._name == "slice" else getattr(torch, self._name))(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"aten::{self._name}"
+
+
+def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
 
 
 class Operations:

@@ -7,11 +7,7 @@ from typing import Any
 
 from ...._core import Tensor, arange, rand
 
-__all__ = ["fractional_max_pool2d"]
-
-
-def _pair(value: Any) -> tuple[Any, Any]:
-    return (value, value) if isinstance(value, (int, float)) else tuple(value)
+__all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
 
 
 def _starts(samples: Tensor, size: int, kernel: int, out: int) -> Tensor:
@@ -22,6 +18,35 @@ def _starts(samples: Tensor, size: int, kernel: int, out: int) -> Tensor:
     places = ((arange(out, device=samples.device) + u) * step).long() - (u * step).long()
     last = arange(out, device=samples.device) == out - 1
     return places * ~last + (size - kernel) * last
+
+
+def _for_each(value: Any, dims: int) -> list[Any]:
+    return list(value) if isinstance(value, Sequence) else [value] * dims
+
+
+def _pool(
+    op: str, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None, dims: int
+) -> tuple[Tensor, Tensor]:
+    """Values and indices. Of two dimensions, the samples are those of columns and rows, of three in their order."""
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(f"{op}: give one of output_size and output_ratio")
+    x = input if input.ndim == dims + 2 else input.unsqueeze(0)
+    n, channels, *sizes = x.shape
+    kernel, out = _for_each(kernel_size, dims), _for_each(output_size, dims)
+    if output_size is None:
+        out = [int(size * ratio) for size, ratio in zip(sizes, _for_each(output_ratio, dims), strict=True)]
+    drawn = samples if samples is not None else rand((n, channels, dims), device=x.device)
+    places: Any = 0
+    for d, size in enumerate(sizes):
+        sample = drawn[..., dims - 1 - d if dims == 2 else d]
+        starts = _starts(sample.reshape(-1), size, kernel[d], out[d])
+        starts = starts.reshape(n, channels, *(out[d] if i == d else 1 for i in range(dims)), *(1,) * dims)
+        inside = arange(kernel[d], device=x.device).reshape([-1 if i == d else 1 for i in range(dims)])
+        places = places * size + starts + inside
+    places = places.flatten(dims + 2)
+    values, which = x.flatten(2).gather(2, places.flatten(2)).reshape(places.shape).max(-1)
+    indices = places.gather(-1, which.unsqueeze(-1)).squeeze(-1)
+    return (values, indices) if input.ndim == dims + 2 else (values.squeeze(0), indices.squeeze(0))
 
 
 def fractional_max_pool2d(
@@ -37,23 +62,24 @@ def fractional_max_pool2d(
     Raises:
         ValueError: not exactly one of output_size and output_ratio is given.
     """
-    if (output_size is None) == (output_ratio is None):
-        raise ValueError("fractional_max_pool2d: give one of output_size and output_ratio")
-    x = input if input.ndim == 4 else input.unsqueeze(0)
-    n, channels, height, width = x.shape
-    kernel = _pair(kernel_size)
-    if output_size is None:
-        ratio = _pair(output_ratio)
-        out = int(height * ratio[0]), int(width * ratio[1])
-    else:
-        out = _pair(output_size)
-    samples = _random_samples if _random_samples is not None else rand((n, channels, 2), device=x.device)
-    rows = _starts(samples[..., 1].reshape(-1), height, kernel[0], out[0]).reshape(n, channels, out[0], 1, 1, 1)
-    columns = _starts(samples[..., 0].reshape(-1), width, kernel[1], out[1]).reshape(n, channels, 1, out[1], 1, 1)
-    down = arange(kernel[0], device=x.device).reshape(-1, 1)
-    places = ((rows + down) * width + columns + arange(kernel[1], device=x.device)).reshape(n, channels, *out, -1)
-    values, which = x.flatten(2).gather(2, places.flatten(2)).reshape(places.shape).max(-1)
-    indices = places.gather(-1, which.unsqueeze(-1)).squeeze(-1)
-    if input.ndim == 3:
-        values, indices = values.squeeze(0), indices.squeeze(0)
+    op = "fractional_max_pool2d"
+    values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 2)
+    return (values, indices) if return_indices else values
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """fractional_max_pool2d() of volumes: [n, channels, planes, rows, columns], n optional.
+
+    Raises:
+        ValueError: not exactly one of output_size and output_ratio is given.
+    """
+    op = "fractional_max_pool3d"
+    values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 3)
     return (values, indices) if return_indices else values

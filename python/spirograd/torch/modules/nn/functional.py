@@ -12,7 +12,8 @@ from ...._core import Tensor, cat, minimum
 from ...arguments import NEWER_LOSSES, legacy_reduction
 from ...functions.algebra import pdist
 from ..overrides import handle_torch_function, has_torch_function, has_torch_function_variadic
-from .fractional import fractional_max_pool2d
+from .fractional import fractional_max_pool2d, fractional_max_pool3d
+from .linear_loss import linear_cross_entropy
 from .spatial import affine_grid, grid_sample
 
 F = nn.functional
@@ -169,7 +170,9 @@ __all__ += ["_Reduction", "handle_torch_function", "has_torch_function", "has_to
 __all__ += [
     "affine_grid",
     "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "grid_sample",
+    "linear_cross_entropy",
     "lp_pool2d",
     "multi_head_attention_forward",
     "pdist",

@@ -8,10 +8,11 @@ from typing import Any
 from ...._core import Tensor, pad
 from ....autograd import Function
 from ....nn import Module
-from .fractional import fractional_max_pool2d
+from .fractional import fractional_max_pool2d, fractional_max_pool3d
 from .functional import triplet_margin_with_distance_loss
 
-__all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "TripletMarginWithDistanceLoss"]
+__all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
+__all__ += ["TripletMarginWithDistanceLoss"]
 
 
 class TripletMarginWithDistanceLoss(Module):
@@ -49,6 +50,13 @@ class FractionalMaxPool2d(Module):
 
     def forward(self, input: Tensor) -> Any:
         return fractional_max_pool2d(input, *self.options)
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    """fractional_max_pool3d() as a module."""
+
+    def forward(self, input: Tensor) -> Any:
+        return fractional_max_pool3d(input, *self.options)
 
 
 def _windows(x: Tensor, before: int, after: int) -> Tensor:

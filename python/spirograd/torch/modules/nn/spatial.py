@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...._core import Tensor, arange, stack, where
 from ....base.steps import flat_in
 
-__all__ = ["affine_grid", "grid_sample"]
+__all__ = ["affine_grid", "grid_sample", "grid_sampler"]
 
 
 def _base(size: int, like: Tensor, align_corners: bool) -> Tensor:
@@ -145,3 +145,12 @@ def grid_sample(
         return between([*corner, low[i]]) * (1 - part) + between([*corner, low[i] + 1]) * part
 
     return between([])
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return grid_sample(input, grid, mode, padding, align_corners)
