@@ -44,7 +44,10 @@ def run_epoch(
     rate, before = float(optimizer.param_groups[0]["lr"]), history.steps
     model.train()
     resumed = recovery is not None and recovery.done > 0  # in the middle
-    if not resumed:
+    if resumed:
+        if replayed is not None:
+            replayed.resume()
+    else:
         sums.reset()
         for follower in followers:
             follower.on_epoch_begin(training)

@@ -93,8 +93,7 @@ class Recovery:
         for part, state in zip(self._parts, kept["parts"], strict=True):
             part.load_state_dict(copy.deepcopy(state))
         for metric, sums in zip(self.metrics, kept["metrics"], strict=True):
-            metric._kept.clear()  # the dict that a replayed step adds to stays the same
-            metric._kept.update(to_device(sums, self.device))
+            metric._kept = to_device(sums, self.device)
         vars(training.history).update(copy.deepcopy(kept["history"]))
         _core.set_rng_state(kept["random"])
         self._random_of_epoch = kept["random_of_epoch"]

@@ -42,6 +42,10 @@ class ReplayedStep:
         if self._kept:
             self._keep([{k: v.zero_() if isinstance(v, Tensor) else 0 for k, v in kept.items()} for kept in self._kept])
 
+    def resume(self) -> None:
+        """Continues an epoch with the sums that a recovery gave the metrics."""
+        self._kept = [metric._kept for metric in self.metrics]
+
     @property
     def ready(self) -> bool:
         """Whether there are sums to add to: the first step, which is not replayed, makes them."""
