@@ -136,6 +136,60 @@ def test_selftest_tells_of_a_wrong_family(capsys: Capture, monkeypatch: pytest.M
     assert out.endswith("FAIL: wrong on cpu, broken on cpu, shape on cpu, nothing on cpu\n")
 
 
+# Functions of each family, which a driver may get wrong in one element.
+WRONG = {
+    "pointwise": ["Tensor.tanh", "Tensor.sin", "Tensor.__mod__"],
+    "reductions": ["Tensor.mean", "Tensor.amax", "Tensor.argmin", "Tensor.var", "Tensor.sum"],
+    "rows": ["Tensor.softmax", "Tensor.log_softmax"],
+    "scans": ["Tensor.cumsum", "Tensor.cummax"],
+    "sorts": ["Tensor.sort", "Tensor.argsort", "Tensor.topk"],
+    "gathers": ["Tensor.gather", "Tensor.__getitem__"],
+    "scatters": ["Tensor.scatter_add", "Tensor.index_add_"],
+    "products": ["Tensor.__matmul__", "functional.linear"],
+    "transposes": ["Tensor.permute", "Tensor.transpose", "_core.cat"],
+    "random numbers": ["_core.rand", "_core.randn", "_core.randperm"],
+    "casts": ["Tensor.to"],
+    "gradients": ["_core.cross_entropy", "autograd.grad"],
+    "optimisers": ["_core.stack"],
+    "convolutions": ["functional.conv2d"],
+    "attention": ["functional.scaled_dot_product_attention"],
+}
+
+
+@pytest.mark.parametrize(("family", "function"), [(family, f) for family, names in WRONG.items() for f in names])
+def test_selftest_finds_a_wrong_function(family: str, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last element is off by a five-hundredth: the self-test, as it is, says so of the family that uses it."""
+    assert WRONG.keys() == {f.name for f in selftest.FAMILIES}
+    place, name = function.split(".")
+    owner: Any = {"_core": sg._core, "Tensor": sg.Tensor, "autograd": sg.autograd, "functional": selftest.F}[place]
+    right = getattr(owner, name)
+    calls = 0
+
+    def spoilt(x: Any) -> Any:
+        if not isinstance(x, sg.Tensor):
+            return type(x)([spoilt(x[0]), *x[1:]])
+        factors, terms = (np.full(x.numel(), value, np.float32) for value in (1, 0))
+        if x.is_floating_point():
+            factors[-1] = 1.002
+        else:
+            terms[-1] = 1
+        a, b = (sg.tensor(values.reshape(x.shape)).to(x.dtype) for values in (factors, terms))
+        return x * a + b
+
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        with monkeypatch.context() as unbroken:
+            unbroken.setattr(owner, name, right)
+            made = right(*arguments, **options)
+            return spoilt(made) if calls % 2 else made  # what the device is compared with may call it too
+
+    monkeypatch.setattr(owner, name, wrong)
+    (found,) = (f for f in selftest.FAMILIES if f.name == family)
+    fine, error, _ = selftest.checked(found, sg.Device.cpu())
+    assert calls > 0 and not fine, f"error {error}, allowed {found.allowed}"
+
+
 def test_bench_gives_figures(capsys: Capture) -> None:
     run("bench", "--quick", "--device", "cpu")
     out = capsys.readouterr().out
