@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 
@@ -24,3 +25,25 @@ def run_threads(work: Callable[[int], object], count: int) -> None:
         assert not thread.is_alive(), "deadlock"
     if errors:
         raise errors[0]
+
+
+def runs_meanwhile(call: Callable[[], object]) -> bool:
+    """Whether this thread runs Python while another one is in the call. Threads keep the GIL until they give it up
+    themselves here, so a call that keeps it is over when this thread sees it begin, however busy the machine is."""
+    interval = sys.getswitchinterval()
+    inside, over = threading.Event(), []
+
+    def work() -> None:
+        inside.set()
+        call()
+        over.append(True)
+
+    thread = threading.Thread(target=work, daemon=True)
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        inside.wait()
+        return not over
+    finally:
+        thread.join(120)
+        sys.setswitchinterval(interval)
