@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import spirograd as sg
+
+Array = npt.NDArray[Any]
 
 WIDTHS = (1, 3, 4, 8, 15, 33, 64, 129, 513, 4000, 9001)
 ROWS = 5
@@ -45,9 +50,39 @@ def test_rows_of_any_width_fold() -> None:
     fold_everything()
 
 
+def same_every_time(fold: Callable[[], sg.Tensor], said: str) -> Array:
+    """What the fold gives, of three times."""
+    found = [fold().numpy() for _ in range(3)]
+    assert len({values.tobytes() for values in found}) == 1, said
+    return found[0]
+
+
+def fold_rounded() -> None:
+    """Sums that round are added in another order than NumPy's: within the bound of a sum of float32, and the same bits
+    every time."""
+    device = sg.Device.gpu()
+    for width in WIDTHS:
+        a = np.random.default_rng(width).normal(size=(ROWS, width)).astype(np.float32)
+        x, exact, bound = sg.tensor(a, device=device), a.astype(np.float64), (8 + np.log2(width)) * 2.0**-23
+        found = same_every_time(partial(x.sum, 1), f"sum of {width}")
+        assert (np.abs(found - exact.sum(1)) <= bound * np.abs(exact).sum(1)).all(), f"sum of {width}"
+        e = np.exp(exact - exact.max(1, keepdims=True))
+        found = same_every_time(partial(x.softmax, 1), f"softmax of {width}")
+        np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=2 * bound, err_msg=f"softmax of {width}")
+        norm = (exact - exact.mean(1, keepdims=True)) / np.sqrt(exact.var(1, keepdims=True) + 1e-5)
+        found = same_every_time(partial(sg.nn.functional.layer_norm, x, (width,)), f"layer norm of {width}")
+        np.testing.assert_allclose(found, norm, rtol=4 * bound, atol=8 * bound, err_msg=f"layer norm of {width}")
+
+
 @pytest.mark.gpu
 def test_rows_fold_through_shared_memory_where_threads_cannot_exchange_values(run_python: Callable[..., str]) -> None:
-    run_python("import test_folds; test_folds.fold_everything(shuffles='no')", SPIROGRAD_SHUFFLES="0", timeout=300)
+    code = "import test_folds as t; t.fold_everything(shuffles='no'); t.fold_rounded()"
+    run_python(code, SPIROGRAD_SHUFFLES="0", timeout=300)
+
+
+@pytest.mark.gpu
+def test_sums_that_round_are_within_their_bound() -> None:
+    fold_rounded()
 
 
 @pytest.mark.gpu
