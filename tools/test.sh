@@ -35,6 +35,7 @@ long_lanes=(
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
   "asan_all 3000 the lane asan with all tests of the CPU"
+  "breaks 6000 one break of the product for each row of docs/reliability.md, which the row's tests must notice"
 )
 setup_budget=400
 py=$root/.venv/bin/python
@@ -66,11 +67,13 @@ lane_layout() { "$py" -m pytest -q --noconftest tests/test_layout.py; }
 build=build/$("$py" -c 'import sys, sysconfig
 print("cp%d%d-" % sys.version_info[:2] * 2 + sysconfig.get_platform().replace("-", "_").replace(".", "_"))' 2>/dev/null)
 
+catch2() { [ -e .deps/catch2/VERSIONS ] || [ -z "$(debian_mirror)" ] || tools/catch2.sh; }
+
 # cmake_build FOLDER TARGET CMAKE-OPTION...
 cmake_build() {
   local folder=$1 target=$2 catch=()
   shift 2
-  if [ ! -e .deps/catch2/VERSIONS ] && [ -n "$(debian_mirror)" ]; then tools/catch2.sh || return 1; fi
+  catch2 || return 1
   [ ! -e .deps/catch2/VERSIONS ] || catch=(-DCatch2_DIR="$root/.deps/catch2/lib/cmake/Catch2")
   PATH=$root/.venv/bin:$PATH cmake -S . -B "$folder" -G Ninja -DSPIROGRAD_TESTS=ON "${catch[@]}" "$@" &&
     PATH=$root/.venv/bin:$PATH cmake --build "$folder" --target "$target" -j "$jobs"
@@ -419,6 +422,13 @@ lane_poison() {
     --deselect "tests/docs/test_docs.py::test_code_runs[docs/gpu.md]" tests || ok=1
   lane_gpu || ok=1
   return $ok
+}
+
+# BREAKS="3 7 12": these rows alone; those of C++ cost a build of what they touch.
+lane_breaks() {
+  catch2 || return 1
+  [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
+  "$py" tests/breaks/run.py
 }
 
 # found LOG WORDS COMMAND...: the command finds a mistake made on purpose, and says so in these words

@@ -1,4 +1,4 @@
-"""docs/reliability.md names tests that exist, are run by a lane, and are all there."""
+"""docs/reliability.md names tests that exist and are run by a lane, and each row has a break that applies."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from breaks import patches
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+
 NAMES = sorted(set(re.findall(r"`(test_\w+\.(?:py|cpp)::[^`]+)`", PAGE)))
 
 
@@ -32,3 +35,17 @@ def test_the_test_exists_and_is_run(name: str) -> None:
     while lines[before].strip():
         assert "mark.slow" not in lines[before], f"{name} is not run by the lanes of a change"
         before -= 1
+
+
+def test_each_row_has_a_break_of_the_product_that_applies() -> None:
+    """Whether the row's tests notice it is what the lane `breaks` finds out (tests/breaks/run.py)."""
+    rows = patches.rows()
+    assert sorted(p.name for p in patches.FOLDER.glob("*.patch")) == [row.patch.name for row in rows]
+    for row in rows:
+        assert not row.patch.read_text(encoding="utf-8").startswith("---"), (
+            f"{row.patch.name} does not say what it breaks"
+        )
+        for path in patches.apply(row.patch, ROOT):
+            assert path.relative_to(ROOT).parts[0] in ("cpp", "shaders", "python"), (
+                f"{row.patch.name} breaks no product"
+            )

@@ -147,6 +147,16 @@ def test_barriers_everywhere_give_equal_bits(name: str, gpu: sg.Device, run_pyth
     assert run_python(code, SPIROGRAD_BARRIER="all").strip() == digest(name, "gpu")
 
 
+@needs_values
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", WORK)
+def test_another_order_between_barriers_gives_equal_bits(name: str, gpu: sg.Device, run_python: Run) -> None:
+    """Without a barrier that is needed, a kernel would come before what it reads."""
+    possible(name, gpu)
+    code = f"import test_barriers; print(test_barriers.digest({name!r}, 'gpu'))"
+    assert run_python(code, SPIROGRAD_BARRIER="reverse").strip() == digest(name, "gpu")
+
+
 @proxy_lane
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", WORK)

@@ -106,6 +106,18 @@ def test_missing_vulkan_is_explained(run_python: object) -> None:
     assert first == "False cpu" and "/nonexistent/libvulkan.so" in message
 
 
+@pytest.mark.gpu
+def test_missing_drivers_are_explained(run_python: object) -> None:
+    """The loader is there, and finds none."""
+    out = run_python(
+        "import spirograd as sg\nprint(sg.Device.is_gpu_available(), sg.Device.best(), sg.ones(2).sum().item())\n"
+        "try:\n    sg.Device.gpu()\nexcept sg.DeviceUnavailableError as e:\n    print(e)",
+        **dict.fromkeys(("VK_DRIVER_FILES", "VK_ICD_FILENAMES"), "/nonexistent/icd.json"),
+    )
+    first, message = out.splitlines()
+    assert first == "False cpu 2.0" and "driver" in message, message
+
+
 # ---- threads -------------------------------------------------------------------------------------------------------
 
 

@@ -117,3 +117,6 @@ def test_a_sum_that_halves_do_not_hold_is_infinite_only_where_it_is_stored(devic
     assert (ones.float() @ twos.float()).item() == 131072
     assert (ones @ (twos / 4)).item() == 32768
     assert (ones * 0.5).sum().item() == 32768 and ones.sum().item() == float("inf")
+    there_and_back = sg.tensor([[60000.0] * 50 + [-60000.0] * 50], dtype=sg.float16, device=device)
+    assert there_and_back.sum().item() == 0 and (there_and_back @ sg.ones_like(there_and_back).T).item() == 0
+    assert there_and_back.expand(3, 100).sum(1).tolist() == there_and_back.T.expand(100, 3).sum(0).tolist() == [0] * 3

@@ -36,6 +36,58 @@ def test_an_integer_that_is_too_large_is_an_error(device: str) -> None:
     assert result.stdout.endswith("all done\n")
 
 
+FAR = 2**62
+OVERFLOWS: dict[str, Callable[[sg.Tensor], object]] = {  # of a matrix of 2 x 3
+    "zeros": lambda x: sg.zeros(FAR, 3),
+    "elements that are none when they are counted": lambda x: sg.zeros(2**32, 2**32),
+    "expand": lambda x: x[:1, :1].expand(2**32, 2**32),
+    "strides": lambda x: x.as_strided((3, 3), (FAR, FAR)),
+    "an offset": lambda x: x.as_strided((2,), (2,), 2**63 - 1),
+    "repeat": lambda x: x.repeat(FAR, 1),
+    "tile": lambda x: x.tile(FAR, FAR),
+    "pad": lambda x: F.pad(x, (2**63 - 1, 1)),
+    "cat": lambda x: sg.cat([x[:1, :1].expand(1, 2**47)] * 4, 1),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_sizes_strides_and_places_that_overflow_are_errors(name: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=r"2\^48 elements|does not fit into 64 bits|out of range|beyond"):
+        OVERFLOWS[name](sg.ones(2, 3))
+
+
+ALONG: dict[str, Callable[[sg.Tensor, int], object]] = {
+    "sum": lambda x, d: x.sum(d),
+    "amax": lambda x, d: x.amax(d),
+    "argmin": lambda x, d: x.argmin(d),
+    "std": lambda x, d: x.std(d),
+    "median": lambda x, d: x.median(d),
+    "softmax": lambda x, d: x.softmax(d),
+    "logsumexp": lambda x, d: x.logsumexp(d),
+    "cumsum": lambda x, d: x.cumsum(d),
+    "sort": lambda x, d: x.sort(d),
+    "flip": lambda x, d: x.flip(d),
+    "unbind": lambda x, d: x.unbind(d),
+    "squeeze": lambda x, d: x.squeeze(d),
+    "size": lambda x, d: x.size(d),
+    "unsqueeze": lambda x, d: x.unsqueeze(d if d < 0 else d + 1),
+    "transpose": lambda x, d: x.transpose(0, d),
+    "permute": lambda x, d: x.permute(0, d),
+    "gather": lambda x, d: x.gather(d, sg.zeros(1, 1, dtype=sg.int64)),
+    "select": lambda x, d: x.select(d, 0),
+    "cat": lambda x, d: sg.cat([x, x], d),
+    "split": lambda x, d: x.split(1, d),
+    "roll": lambda x, d: x.roll(1, d),
+}
+
+
+@pytest.mark.parametrize("dim", [2, -4, 2**31, 2**32, FAR, -FAR])
+@pytest.mark.parametrize("name", ALONG)
+def test_a_dimension_out_of_range_is_an_error(name: str, dim: int) -> None:
+    with pytest.raises(IndexError, match="out of range"):
+        ALONG[name](sg.ones(2, 3), dim)
+
+
 MOST, LEAST = 2**63 - 1, -(2**63)
 RIGHT: dict[str, tuple[Callable[[sg.Tensor], sg.Tensor], Any]] = {  # of [[1, 2, 3], [4, 5, 6]]
     "tril of all": (lambda x: x.tril(MOST), [[1, 2, 3], [4, 5, 6]]),
