@@ -91,7 +91,7 @@ uint64_t restart_anywhere(Generator& g) {
   g.restart(seed);
   return static_cast<uint64_t>(seed);
 }
-uint64_t seed_of(const Generator& g) { return static_cast<uint64_t>(g.seed.load()); }
+uint64_t seed_of(const Generator& g) { return static_cast<uint64_t>(g.first_seed.load()); }
 
 int64_t to_seed(py::handle o) {
   const long long v = PyLong_AsLongLong(o.ptr());
@@ -118,7 +118,7 @@ void set_state(Generator& g, py::handle state) {
     WithoutGil unlocked;
     read(x, words);
   }
-  g.seed = words[0];
+  g.first_seed = g.seed = words[0];
   g.blocks = words[1];
 }
 
@@ -155,7 +155,14 @@ void add_generator(py::module_& module) {
           "get_state", [](const Generator& g) { return to_object(state_of(g)); }, "Where the stream is.")
       .def(
           "set_state", [](Generator& g, py::object state) { set_state(g, state); }, py::arg("new_state"),
-          "Goes on from a state of get_state().");
+          "Goes on from a state of get_state().")
+      .def(
+          "_go_to",
+          [](Generator& g, int64_t seed, int64_t blocks) {
+            g.seed = seed;
+            g.blocks = blocks;
+          },
+          py::arg("seed"), py::arg("blocks"), "Goes on elsewhere; initial_seed() stays.");
 }
 
 py::object manual_seed(PyObject* seed) {
@@ -164,11 +171,15 @@ py::object manual_seed(PyObject* seed) {
 }
 uint64_t seed() { return restart_anywhere(default_generator()); }
 uint64_t initial_seed() { return seed_of(default_generator()); }
+void of_thread(PyObject* own) {
+  set_generator_of_thread(given(own) ? &generator_of("_generator_of_thread", own) : nullptr);
+}
 Tensor get_rng_state() { return state_of(default_generator()); }
 void set_rng_state(PyObject* state) { set_state(default_generator(), state); }
 
 #define SG_GENERATOR "generator: Generator | None = None"
 #define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
+#define SG_PROBABILITY_DOC "\nRaises:\n    ValueError: what is no probability; in a tensor, at the next read.\n"
 #define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
 constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 const Callable random_callables[] = {
@@ -210,12 +221,14 @@ const Callable random_callables[] = {
      kFunction},
     {"bernoulli", bound<bernoulli>, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
      "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
-     "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
+     "all.\n" SG_GENERATOR_DOC SG_PROBABILITY_DOC
+     "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
     {"multinomial", bound<sg::multinomial>, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
      "Categories drawn by their weights: [categories] -> [num_samples], or row by row; weights need not sum to "
      "1.\n\nArgs:\n    num_samples: how many.\n    replacement: whether one may come again.\n" SG_GENERATOR_DOC
      "\nReturns:\n    int64 numbers of categories.\n\nRaises:\n    ValueError: more samples than categories, without "
-     "replacement.\n\nExample:\n    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True).tolist()\n"
+     "replacement; at the next read, a weight that is negative, infinite or NaN, or a row without another than "
+     "0.\n\nExample:\n    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True).tolist()\n"
      "    [1, 1, 1]"},
     {"normal", makes<normal>,
      "mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: int | Sequence[int] | None = None, *, " SG_GENERATOR
@@ -223,7 +236,8 @@ const Callable random_callables[] = {
      "Tensor",
      "Normal numbers of a mean and a standard deviation: two tensors, one, or two numbers and a size.\n\nArgs:\n"
      "    mean: where they lie.\n    std: how far apart, 0 or more.\n    size: the shape, when both are "
-     "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
+     "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nRaises:\n    ValueError: a negative std; in a tensor, at the next "
+                                                  "read.\n\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
      "    [2.0, 2.0]",
      kFunction},
     {"uniform_", writes<sg::uniform_>, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
@@ -236,7 +250,7 @@ const Callable random_callables[] = {
     {"normal_", writes<sg::normal_>, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},
     {"bernoulli_", writes<sg::bernoulli_>, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
-     "Writes 1 with probability p, else 0.\n\nReturns:\n    The tensor itself.\n\nExample:\n"
+     "Writes 1 with probability p, else 0.\n\nReturns:\n    The tensor itself.\n" SG_PROBABILITY_DOC "\nExample:\n"
      "    >>> sg.empty(2).bernoulli_(1.0).tolist()\n    [1.0, 1.0]",
      kMethod},
     {"exponential_", writes<sg::exponential_>, "lambd: float = 1, *, " SG_GENERATOR, "Tensor",
@@ -250,6 +264,11 @@ const Callable random_callables[] = {
     {"seed", bound<seed>, "", "int", "Restarts the random numbers from an unpredictable seed, and returns it.",
      kFunction},
     {"initial_seed", bound<initial_seed>, "", "int", "The seed that the random numbers started from.", kFunction},
+    {"_generator_of_thread", bound<of_thread>, "own: Generator | None", "None",
+     "Gives the calling thread a common stream of its own, which the caller keeps alive, or that of the process.",
+     kFunction},
+    {"_check_parameter", bound<check_parameter>, "op: str, x: Tensor, good: Tensor", "Tensor",
+     "x; where `good` is false, the next read raises the ValueError of that op.", kFunction},
     {"get_rng_state", bound<get_rng_state>, "", "Tensor",
      "The position of the stream of random numbers, for set_rng_state().\n\nExample:\n    >>> state = "
      "sg.get_rng_state()\n"

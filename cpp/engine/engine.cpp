@@ -34,6 +34,8 @@ std::map<int, Device*>& gpus_in_use() {
   for (const auto& run : s.runs)
     if (line.empty()) line = run->of(s.name, s.bound);
   try {
+    if (const char* fault = parameter_fault(s.name))
+      fail<ValueError>(s.name, fault + line, "tensors written after it in the same step keep their old values");
     fail<IndexError>(s.name,
                      "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" + line,
                      "tensors written after it in the same step keep their old values");
@@ -45,7 +47,7 @@ std::map<int, Device*>& gpus_in_use() {
 
 }  // namespace
 
-// Kernels report indices out of range; the next read raises.
+// Kernels report indices and parameters out of range; the next read raises.
 void raise_reports(DeviceId id) {
   static Status unsaid;  // a report that there was no memory to raise; the next read does
   static DeviceId unsaid_of;

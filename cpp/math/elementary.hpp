@@ -189,7 +189,7 @@ struct Xlogy {
                         saves = "ab";
   static auto fwd(auto a, auto b) { return where((a == 0) * (b == b), 0, a * log(b)); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where((a == 0) * (b <= 0), 0, g * log(b)); }
-  static auto vjp_b(auto g, auto a, auto b, auto) { return g * (a / b); }
+  static auto vjp_b(auto g, auto a, auto b, auto) { return where(a == 0, 0, g * (a / b)); }
 };
 
 }  // namespace sg::math

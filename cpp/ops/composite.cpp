@@ -11,11 +11,6 @@
 namespace sg {
 namespace {
 
-// Lets a class pass if it is in [0, bound), else reports it; input 1 is the bound.
-Expr emit_check_class(ProgramBuilder& builder, const Node&, const Expr* in) {
-  return builder.alu(Code::check_index, DType::int64, in[0], in[1]);
-}
-
 Tensor reduced(const Tensor& x, Reduction reduction) {
   return reduction == Reduction::none ? x : reduction == Reduction::sum ? sum(x) : mean(x);
 }
@@ -28,24 +23,9 @@ Tensor wide(const Tensor& x) { return is_narrow(x.dtype()) ? cast(x, DType::floa
 }  // namespace
 
 namespace ops {
-const OpInfo CheckClass{.name = "cross_entropy",
-                        .doc = "Checks that classes are in range.",
-                        .kind = Kind::pointwise,
-                        .arity = 2,
-                        .emit = emit_check_class,
-                        .reports = true};
-const OpInfo NllLoss{.name = "nll_loss",
-                     .doc = "Checks that classes are in range.",
-                     .kind = Kind::pointwise,
-                     .arity = 2,
-                     .emit = emit_check_class,
-                     .reports = true};
-const OpInfo OneHot{.name = "one_hot",
-                    .doc = "Checks that classes are in range.",
-                    .kind = Kind::pointwise,
-                    .arity = 2,
-                    .emit = emit_check_class,
-                    .reports = true};
+const OpInfo CheckClass = check_row("cross_entropy", "Checks that classes are in range."),
+             NllLoss = check_row("nll_loss", "Checks that classes are in range."),
+             OneHot = check_row("one_hot", "Checks that classes are in range.");
 }  // namespace ops
 
 Tensor softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {

@@ -1,6 +1,7 @@
 // Tensors made from numbers and positions alone, random ones included. Owns the default generator; reads no tensor.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "graph/watcher.hpp"
@@ -213,13 +214,17 @@ Tensor eye(int64_t rows, std::optional<int64_t> m, std::optional<DType> dtype, D
   return cast(unsqueeze(i, 1) == j, dtype.value_or(default_float()));
 }
 
+namespace {
+thread_local Generator* of_thread = nullptr;
+}
 Generator& default_generator() {
   static Generator g;
-  return g;
+  return of_thread ? *of_thread : g;
 }
+Generator* set_generator_of_thread(Generator* own) { return std::exchange(of_thread, own); }
 void Generator::restart(int64_t with) {
   if (watcher) watcher->turns(*this, with, 0);
-  seed = with;
+  first_seed = seed = with;
   blocks = 0;
 }
 
@@ -263,9 +268,12 @@ Tensor multinomial(const Tensor& x, int64_t count, bool replacement, Generator& 
     fail<ValueError>("multinomial",
                      "cannot draw " + std::to_string(count) + " of " + std::to_string(categories) + " categories",
                      "draw fewer, or with replacement=True");
-  const Tensor weights = cast(x.detach(), wide_of(x.dtype()));
+  Tensor weights = cast(x.detach(), wide_of(x.dtype()));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor top = amax(where((weights >= 0) * (weights < infinity), weights, infinity), 1u << last, true);
+  weights = weights / check_parameter("multinomial", top, (top > 0) * (top < infinity));  // times stay in range
   const auto times = [&](const Dims& shape, const Tensor& w) {
-    return where(w > 0, log(1 - rand(shape, x.device(), from)) / -w, std::numeric_limits<double>::infinity());
+    return where(w > 0, log(1 - rand(shape, x.device(), from)) / -w, infinity);
   };
   if (!replacement) return cast(slice(sort_order(times(x.shape(), weights), false), last, 0, count, 1), DType::int64);
   Dims shape = x.shape();

@@ -9,20 +9,13 @@
 #include "ops/order.hpp"
 
 namespace sg {
-namespace {
 
-// Lets an index pass if it is in [0, bound), else reports it under the name of the row.
 Expr emit_check(ProgramBuilder& builder, const Node&, const Expr* in) {
   return builder.alu(Code::check_index, DType::int64, in[0], in[1]);
 }
-constexpr OpInfo check_row(const char* name) {
-  return {.name = name,
-          .doc = "Checks that an index is in range.",
-          .kind = Kind::pointwise,
-          .arity = 2,
-          .emit = emit_check,
-          .reports = true};
-}
+
+namespace {
+
 const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kScatterAdd = check_row("scatter_add"),
              kScatterReduce = check_row("scatter_reduce"), kIndexSelect = check_row("index_select"),
              kIndexAdd = check_row("index_add"), kTake = check_row("take"), kIndexCopy = check_row("index_copy"),

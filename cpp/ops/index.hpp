@@ -7,6 +7,12 @@
 
 namespace sg {
 
+// A row that lets an index (input 0) pass if it is in [0, input 1), else reports it under the row's name.
+Expr emit_check(ProgramBuilder& builder, const Node&, const Expr* in);
+constexpr OpInfo check_row(const char* name, const char* doc = "Checks that an index is in range.") {
+  return {.name = name, .doc = doc, .kind = Kind::pointwise, .arity = 2, .emit = emit_check, .reports = true};
+}
+
 // x's first `dims` dimensions are counted as rows -> [rows..., rest of x]. `distinct`: no row is there twice, so that a
 // gradient needs no sums.
 Tensor take_rows(const Tensor& x, int dims, const Tensor& rows, bool distinct = false);

@@ -133,10 +133,13 @@ Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, std::opti
 // Seed and position in the stream of random words, four to a block. Threads: any.
 struct Generator {
   std::atomic<int64_t> seed{0}, blocks{0};
-  DeviceId device;  // what it was asked for; the words do not depend on it
+  std::atomic<int64_t> first_seed{0};  // what it was last started with; the stream may have gone elsewhere since
+  DeviceId device;                     // what it was asked for; the words do not depend on it
   void restart(int64_t with);
 };
-Generator& default_generator();
+Generator& default_generator();  // the thread's own, or that of the process
+// Gives the calling thread a generator of its own (nullptr: none), which must stay alive; returns the one before.
+Generator* set_generator_of_thread(Generator* own);
 Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());   // [0, 1), float32
 Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // normal, float32
 // The same in another floating type: without one, default_float(), or that of x.
@@ -154,6 +157,10 @@ Tensor randperm(int64_t n, Generator& from = default_generator(), std::optional<
                 DeviceId device = {});  // int64 unless given
 // Weights [categories] or [rows, categories] -> numbers of categories, `count` in each row.
 Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Generator& from = default_generator());
+// Parameters of random numbers that are tensors are checked on the device: x, where all of `good` holds; else the next
+// read raises ValueError with the fault of that op. parameter_fault() is nullptr for other ops.
+Tensor check_parameter(const std::string& op, const Tensor& x, const Tensor& good);
+const char* parameter_fault(const std::string& op);
 // 1 with probability p, else 0: in the type of p; or in the shape and type of another tensor.
 Tensor bernoulli(const Tensor& p, Generator& from = default_generator());
 Tensor bernoulli_like(const Tensor& x, double p, Generator& from = default_generator());

@@ -1,5 +1,8 @@
 // Distributions made of the uniform and normal numbers of ops/create.cpp, in place or not.
+#include <limits>
+
 #include "base/error.hpp"
+#include "ops/index.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
@@ -18,6 +21,14 @@ void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype
 Tensor uniform_like(const Tensor& x, Generator& from) { return rand(x.shape(), x.device(), from); }
 
 Tensor plain(const Tensor& t) { return t.is_number() ? t : t.detach(); }
+
+// A tensor is checked where it is computed.
+Tensor probability(const char* op, const Tensor& p) {
+  if (!p.is_number()) return check_parameter(op, p, (p >= 0) * (p <= 1));
+  if (!(value_of(p) >= 0 && value_of(p) <= 1))
+    fail<ValueError>(op, "p " + std::to_string(value_of(p)) + " is no probability", "use a number in [0, 1]");
+  return p;
+}
 
 // One more than the largest integer that a type holds exactly, at most 2^62.
 int64_t end_of(DType t) {
@@ -45,23 +56,67 @@ int64_t end_of(DType t) {
   }
 }
 
+// The least positive number of a type, or the least that has all its bits.
+double least_of(DType t) {
+  return t == DType::float16   ? 0x1p-24
+         : t == DType::float64 ? std::numeric_limits<double>::min()
+                               : double{std::numeric_limits<float>::min()};
+}
+
+// ---- parameters that are tensors: a kernel reports those out of range, as an index is reported -----------------------
+struct Parameter {
+  OpInfo row;
+  const char* fault;
+};
+constexpr Parameter parameter(const char* op, const char* fault) {
+  return {check_row(op, "Checks that a parameter is in range."), fault};
+}
+const Parameter kParameters[] = {
+    parameter("bernoulli", "a probability is not in [0, 1]"),
+    parameter("bernoulli_", "a probability is not in [0, 1]"),
+    parameter("binomial", "a probability is not in [0, 1], or a count is negative"),
+    parameter("multinomial", "a weight is negative, infinite or NaN, or all of a row are 0"),
+    parameter("normal", "a std is negative or NaN"),
+    parameter("poisson", "a rate is negative, infinite or NaN"),
+};
+
 }  // namespace
+
+const char* parameter_fault(const std::string& op) {
+  for (const Parameter& p : kParameters)
+    if (op == p.row.name) return p.fault;
+  return nullptr;
+}
+
+Tensor check_parameter(const std::string& op, const Tensor& x, const Tensor& good) {
+  for (const Parameter& p : kParameters) {
+    if (op != p.row.name) continue;
+    const Tensor none = pointwise(p.row, {cast(logical_not(good.detach()), DType::int64), Tensor(int64_t{1})});
+    return x + cast(none, x.dtype());
+  }
+  fail<ValueError>(op, "no parameter of it is checked", "add it to kParameters");
+}
 
 namespace {
 Tensor in_type(const char* op, const Tensor& drawn, DType dtype) {
   check_real(op, dtype);
   return cast(drawn, dtype);
 }
+// Half types keep as many bits as they hold below 1, which rounding would reach.
+Tensor uniform_in_type(const char* op, const Tensor& drawn, DType dtype) {
+  const double steps = dtype == DType::float16 ? 1 << 11 : dtype == DType::bfloat16 ? 1 << 8 : 0;
+  return in_type(op, steps > 0 ? floor(drawn * steps) * (1 / steps) : drawn, dtype);
+}
 }  // namespace
 
 Tensor rand(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
-  return in_type("rand", rand(size, device, from), dtype.value_or(default_float()));
+  return uniform_in_type("rand", rand(size, device, from), dtype.value_or(default_float()));
 }
 Tensor randn(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
   return in_type("randn", randn(size, device, from), dtype.value_or(default_float()));
 }
 Tensor rand_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
-  return in_type("rand_like", rand(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
+  return uniform_in_type("rand_like", rand(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
 }
 Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
   return in_type("randn_like", randn(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
@@ -69,11 +124,14 @@ Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, 
 
 Tensor bernoulli(const Tensor& p, Generator& from) {
   check_real("bernoulli", p.dtype());
-  Tensor drawn = cast(uniform_like(p, from) < cast(p.detach(), DType::float32), p.dtype());
+  Tensor drawn =
+      cast(uniform_like(p, from) < probability("bernoulli", cast(p.detach(), DType::float32)), p.dtype());
   record_gradient(ops::Sign, drawn, {&p});  // a step, as in PyTorch
   return drawn;
 }
-Tensor bernoulli_like(const Tensor& x, double p, Generator& from) { return cast(uniform_like(x, from) < p, x.dtype()); }
+Tensor bernoulli_like(const Tensor& x, double p, Generator& from) {
+  return cast(uniform_like(x, from) < probability("bernoulli", p), x.dtype());
+}
 
 Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DType dtype, DeviceId device,
               Generator& from) {
@@ -83,7 +141,9 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DTy
   for (const Tensor* t : {&mean, &deviation})
     if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
   check_real("normal", dtype);
-  Tensor drawn = cast(randn(shape, device, from), dtype) * plain(deviation) + plain(mean);
+  Tensor scale = plain(deviation);
+  if (!scale.is_number()) scale = check_parameter("normal", scale, scale >= 0);
+  Tensor drawn = cast(randn(shape, device, from), dtype) * scale + plain(mean);
   record_gradient(ops::FloorDivide, drawn, {&mean, &deviation});  // a step in both, as in PyTorch
   return drawn;
 }
@@ -92,7 +152,8 @@ void uniform_(const Tensor& x, double low, double high, Generator& from) {
   check_real("uniform_", x.dtype());
   if (!(low <= high))
     fail<ValueError>("uniform_", "from " + std::to_string(low) + " lies above to " + std::to_string(high), "swap them");
-  fill(x, uniform_like(x, from) * (high - low) + low);
+  const Tensor drawn = cast(uniform_like(x, from) * (high - low) + low, x.dtype());
+  fill(x, where(drawn < high, drawn, low));  // which rounding may have reached
 }
 
 void normal_(const Tensor& x, double mean, double deviation, Generator& from) {
@@ -105,14 +166,13 @@ void normal_(const Tensor& x, double mean, double deviation, Generator& from) {
 void exponential_(const Tensor& x, double rate, Generator& from) {
   check_real("exponential_", x.dtype());
   if (!(rate > 0)) fail<ValueError>("exponential_", "lambd " + std::to_string(rate) + " is not above 0", "use a rate");
-  // 1 - u is in (0, 1], so that the logarithm is finite.
-  fill(x, log(1 - uniform_like(x, from)) / -rate);
+  // 1 - u is in (0, 1], so that the logarithm is finite. Where u is 0, half a step stands for it: no draw is 0.
+  const Tensor u = maximum(uniform_like(x, from), 0x1p-25);
+  fill(x, maximum(log1p(-u) / -rate, least_of(x.dtype())));
 }
 
 void bernoulli_(const Tensor& x, const Tensor& p, Generator& from) {
-  if (p.is_number() && !(value_of(p) >= 0 && value_of(p) <= 1))
-    fail<ValueError>("bernoulli_", "p " + std::to_string(value_of(p)) + " is no probability", "use a number in [0, 1]");
-  fill(x, uniform_like(x, from) < plain(p));
+  fill(x, uniform_like(x, from) < probability("bernoulli_", plain(p)));
 }
 
 void random_(const Tensor& x, int64_t low, std::optional<int64_t> high, Generator& from) {

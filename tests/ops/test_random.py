@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,3 +264,31 @@ def test_draws_of_classes_follow_their_logits_and_pass_gradients(device: sg.Devi
     assert x.grad[0, 0].item() > 0 > x.grad[0, 1].item()
     soft = sg.nn.functional.gumbel_softmax(x.detach(), tau=100.0, dim=1)
     np.testing.assert_allclose(soft.tolist(), [[1 / 3] * 3], atol=0.1)
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "bernoulli": (lambda t: sg.bernoulli(t(0.5, 1.5)), "bernoulli: a probability is not in"),
+    "bernoulli, NaN": (lambda t: sg.bernoulli(t(0.5, math.nan)), "bernoulli: a probability is not in"),
+    "bernoulli of a number": (lambda t: sg.bernoulli(t(0.5), 1.5), "bernoulli: p 1.5"),
+    "bernoulli_": (lambda t: sg.zeros_like(t(0.5)).bernoulli_(t(-0.5)), "bernoulli_: a probability is not in"),
+    "multinomial": (lambda t: sg.multinomial(t(0.5, -1.0), 1), "multinomial: a weight is negative"),
+    "multinomial, NaN": (lambda t: sg.multinomial(t(0.5, math.nan), 1, True), "multinomial: a weight is negative"),
+    "multinomial, infinite": (lambda t: sg.multinomial(t(0.5, math.inf), 1), "multinomial: a weight is negative"),
+    "multinomial, a row of zeros": (lambda t: sg.multinomial(sg.stack([t(1.0, 2.0), t(0.0, 0.0)]), 1), "all of a row"),
+    "normal": (lambda t: sg.normal(t(0.0, 0.0), t(1.0, -1.0)), "normal: a std is negative"),
+    "normal, a mean": (lambda t: sg.normal(1.0, t(math.nan)), "normal: a std is negative"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_parameters_out_of_range_raise_at_the_next_read(name: str, device: sg.Device) -> None:
+    call, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        call(lambda *values: sg.tensor(list(values), device=device)).tolist()
+    assert sg.bernoulli(sg.tensor([0.0, 1.0], device=device)).tolist() == [0.0, 1.0]
+
+
+def test_tiny_weights_are_weights(device: sg.Device) -> None:
+    weights = sg.tensor([0.0, 1e-37, 0.0], device=device)
+    assert sg.multinomial(weights, 20, replacement=True).eq(1).all()
+    assert sg.multinomial(sg.tensor([0.0, 3e38, 3e38], device=device), 20, replacement=True).ne(0).all()

@@ -163,19 +163,25 @@ def scatter_(
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Writes draws of a Cauchy distribution."""
+    """Writes draws of a Cauchy distribution; ValueError where sigma is not above 0."""
+    if not sigma > 0:
+        raise ValueError(f"cauchy_: sigma is {sigma}; use a number above 0")
     u = _core.rand(self.shape, device=self.device, generator=generator)
     return self.copy_(median + sigma * (math.pi * (u - 0.5)).tan())
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Writes the exponentials of draws of a normal distribution."""
+    """Writes the exponentials of draws of a normal distribution; ValueError where std is not above 0."""
+    if not std > 0:
+        raise ValueError(f"log_normal_: std is {std}; use a number above 0")
     z = _core.randn(self.shape, device=self.device, generator=generator)
     return self.copy_((mean + std * z).exp())
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Writes the number of trials up to the first success."""
+    """Writes the number of trials up to the first success; ValueError where p is not between 0 and 1."""
+    if not 0 < p < 1:
+        raise ValueError(f"geometric_: p is {p}; use a number between 0 and 1")
     u = _core.rand(self.shape, device=self.device, generator=generator)
     return self.copy_(((1 - u).log() / math.log1p(-p)).ceil().clamp(min=1))
 

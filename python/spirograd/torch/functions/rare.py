@@ -154,8 +154,10 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tenso
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """Draws of binomial distributions; they come from the default generator."""
-    return distributions.Binomial(count, prob).sample()
+    """Draws of binomial distributions, which come from the default generator; ValueError, at the next read, for
+    negative counts and what is no probability."""
+    good = (prob >= 0) & (prob <= 1) & (count >= 0)
+    return distributions.Binomial(count, _core._check_parameter("binomial", prob, good)).sample()
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:

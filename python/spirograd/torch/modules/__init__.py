@@ -259,10 +259,11 @@ globals().update({name: _in_place(name) for name in _METHODS if name not in glob
 
 
 def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
-    """Draws of Poisson distributions with the rates of the input; they come from the default generator."""
+    """Draws of Poisson distributions with the rates of the input; they come from the default generator. ValueError, at
+    the next read, for a rate that is negative or not finite."""
     from ...distributions.counts import draw_poisson
 
-    return draw_poisson(input)
+    return draw_poisson(_core._check_parameter("poisson", input, (input >= 0) & (input < math.inf)))
 
 
 def is_tensor(obj: Any) -> bool:
