@@ -75,6 +75,12 @@ def airy_wave(part: int, w: Any) -> Any:
     return mp.sqrt(mp.pi) * mp.root(x, 4) * (a * c - b * s if part == 0 else z * (a * s + b * c))
 
 
+def erfcx_share(t: Any) -> Any:
+    """(1 + 2 x) exp(x**2) erfc(x) at t = (x - 3) / (x + 3)."""
+    x = 3 * (1 + t) / (1 - t)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
 # What is interpolated, from where to where, about which point, degree in float32 and in float64.
 Row = tuple[Callable[[Any], Any], str, str, str, int, int]
 
@@ -105,6 +111,7 @@ FUNCTIONS: dict[str, Row] = {
     "I1_FAR": (lambda w: bessel_far(1, w), "0", "1/6", "1/12", 7, 27),
     **of_order(0),
     **of_order(1),
+    "ERFCX": (erfcx_share, "-1", "1", "0", 11, 24),
     "AI_BELOW": (mp.airyai, "-3", "0", "-3/2", 12, 20),
     "AI_NEAR": (mp.airyai, "0", "2", "2", 9, 17),
     "AI_FAR": (airy_far, "0", "8/15", "4/15", 7, 23),

@@ -28,5 +28,7 @@ def interpolated(x: Tensor, table: Table) -> Tensor:
 
 
 def in_full(formula: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """The formula in float32 or float64; half types are rounded at its end."""
+    """The formula, and its derivatives, in float32 or float64: integers become float32; half types are rounded at the
+    end."""
+    x = floating(x)
     return formula(x) if x.dtype in (float32, float64) else formula(x.float()).to(x.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from .._core import Tensor, abs, exp, sign, sqrt, where
 from ..autograd.function import Function
 from . import polynomials
-from .base import floating, in_full, interpolated
+from .base import in_full, interpolated
 
 _TABLES = (
     (polynomials.I0_NEAR, polynomials.I0_MIDDLE, polynomials.I0_WIDE, polynomials.I0_FAR),
@@ -33,7 +33,7 @@ class _Bessel(Function):
     def forward(ctx: Any, x: Tensor, order: int, scaled: bool) -> Tensor:
         ctx.save_for_backward(x)
         ctx.order, ctx.scaled = order, scaled
-        return in_full(lambda y: _scaled(y, order) * (1 if scaled else exp(abs(y))), x)
+        return _scaled(x, order) * (1 if scaled else exp(abs(x)))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
@@ -46,6 +46,10 @@ class _Bessel(Function):
         return g * slope, None, None
 
 
+def _bessel(input: Tensor, order: int, scaled: bool) -> Tensor:
+    return in_full(lambda x: _Bessel.apply(x, order, scaled), input)
+
+
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of order 0.
 
@@ -56,7 +60,7 @@ def i0(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.i0(sg.tensor(1.0)).item():.4f}")
         1.2661
     """
-    return _Bessel.apply(floating(input), 0, False)
+    return _bessel(input, 0, False)
 
 
 def i0e(input: Tensor) -> Tensor:
@@ -69,7 +73,7 @@ def i0e(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.i0e(sg.tensor(1000.0)).item():.4f}")
         0.0126
     """
-    return _Bessel.apply(floating(input), 0, True)
+    return _bessel(input, 0, True)
 
 
 def i1(input: Tensor) -> Tensor:
@@ -82,7 +86,7 @@ def i1(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.i1(sg.tensor(1.0)).item():.4f}")
         0.5652
     """
-    return _Bessel.apply(floating(input), 1, False)
+    return _bessel(input, 1, False)
 
 
 def i1e(input: Tensor) -> Tensor:
@@ -95,4 +99,4 @@ def i1e(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.i1e(sg.tensor(1000.0)).item():.4f}")
         0.0126
     """
-    return _Bessel.apply(floating(input), 1, True)
+    return _bessel(input, 1, True)

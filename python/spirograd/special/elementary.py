@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .._core import (
     Tensor,
@@ -18,7 +19,8 @@ from .._core import (
     where,
     xlogy,
 )
-from .base import floating
+from ..autograd.function import Function
+from .base import floating, in_full, poly
 
 
 def expit(input: Tensor) -> Tensor:
@@ -41,6 +43,24 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return log(x) - log1p(-x)
 
 
+# Of sin(x) / x in powers of x**2.
+_SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(11)]
+
+
+class _Entropy(Function):
+    """Its slope is infinite at 0, where products would give NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return where(x < 0, -math.inf, -xlogy(x, x))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return -g * (1 + log(x))
+
+
 def entr(input: Tensor) -> Tensor:
     """-x log(x); 0 at 0, minus infinity below.
 
@@ -48,7 +68,7 @@ def entr(input: Tensor) -> Tensor:
         >>> sg.special.entr(sg.tensor([0.0, 1.0])).abs().tolist()
         [0.0, 0.0]
     """
-    return where(input < 0, -math.inf, -xlogy(input, input))
+    return in_full(_Entropy.apply, input)
 
 
 def xlog1py(input: Tensor | float, other: Tensor | float) -> Tensor:
@@ -67,8 +87,8 @@ def xlog1py(input: Tensor | float, other: Tensor | float) -> Tensor:
     wide = promote_types(kind, float32)
     device = input.device if isinstance(input, Tensor) else other.device  # type: ignore[union-attr]
     x, y = (v.to(wide) if isinstance(v, Tensor) else full((), v, dtype=wide, device=device) for v in (input, other))
-    nothing = (x == 0) & (y == y)
-    return where(nothing, 0.0, x * log1p(where(nothing, 0.0, y))).to(kind)
+    infinite = (y <= -1) | (y == math.inf)
+    return (x * log1p(where((x == 0) & infinite, 0.0, y))).to(kind)
 
 
 def sinc(input: Tensor) -> Tensor:
@@ -78,5 +98,11 @@ def sinc(input: Tensor) -> Tensor:
         >>> sg.special.sinc(sg.tensor(0.0)).item()
         1.0
     """
-    x = math.pi * where(input == 0, 1.0, input)
-    return where(input == 0, 1.0, sin(x) / x)
+    return in_full(_sinc, input)
+
+
+def _sinc(x: Tensor) -> Tensor:
+    x = math.pi * x
+    near = x.abs() < 1
+    far = where(near, 1.0, x)
+    return where(near, poly(where(near, x, 0.0) ** 2, _SINC), sin(far) / far)  # exact derivatives at 0, too

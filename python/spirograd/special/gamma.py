@@ -8,7 +8,23 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Tensor, abs, exp, expm1, float64, full_like, log, log1p, round, sin, where, xlogy
+from .._core import (
+    Tensor,
+    abs,
+    exp,
+    expm1,
+    float64,
+    full_like,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    round,
+    sign,
+    sin,
+    where,
+    xlogy,
+)
 from ..autograd.function import Function
 from ..base.grad_mode import no_grad
 from . import polynomials
@@ -49,14 +65,15 @@ def _lgamma_value(x: Tensor) -> Tensor:
     series = (z - 0.5) * (log(z) - 1) + (0.5 * math.log(2 * math.pi) - 0.5 + _stirling_rest(z))
     value = where(near, value, series)
     wave = abs(sin(math.pi * (x - round(x))))
-    return where(x < 0, math.log(math.pi) - log(wave) - value, value)
+    value = where(x < 0, math.log(math.pi) - log(wave) - value, value)
+    return where(x == -math.inf, math.inf, value)
 
 
 class _LogGamma(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
-        return in_full(_lgamma_value, x)
+        return _lgamma_value(x)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Tensor:
@@ -74,7 +91,7 @@ def lgamma(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.lgamma(sg.tensor(5.0)).exp().item():.3f}")
         24.000
     """
-    return _LogGamma.apply(floating(input))
+    return in_full(_LogGamma.apply, input)
 
 
 gammaln = lgamma
@@ -88,7 +105,7 @@ class _Polygamma(Function):
     def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
         ctx.save_for_backward(x)
         ctx.n = n
-        return in_full(_digamma_value if n == 0 else lambda y: _polygamma_value(y, n), x)
+        return _digamma_value(x) if n == 0 else _polygamma_value(x, n)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
@@ -112,26 +129,33 @@ def _digamma_value(x: Tensor) -> Tensor:
     inverse = 1 / (z * z)
     terms = [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
     value = where(near, value, log(z) - 0.5 / z - inverse * poly(inverse, terms))
-    turn = math.pi * (x - round(x))  # tan has the period of round
-    return where(x < 0, where(turn == 0, math.nan, value - math.pi / turn.tan()), value)
+    return where(x < 0, where(x == round(x), math.nan, value - math.pi * _cot_pi(x)), value)
+
+
+def _cot_pi(x: Tensor) -> Tensor:
+    """cot(pi x); both sines are of exact distances."""
+    off = x - round(x)
+    size = abs(off)
+    return sign(off) * sin(math.pi * (0.5 - size)) / sin(math.pi * size)
 
 
 def _polygamma_value(x: Tensor, n: int) -> Tensor:
     # Negative numbers by reflection: the n-th derivative of digamma(1 - x) - digamma(x) = pi cot(pi x) (DLMF 5.5.4).
     # DLMF 5.15.8: (-1)^(n+1) times (n-1)!/z^n + n!/(2 z^(n+1)) + sum of B(2k) (2k+n-1)! / ((2k)! z^(2k+n)).
     given, x = x, where(x < 0, 1 - x, x)
-    z, below = where(x < _SHIFT, x + _SHIFT, x), x * 0
-    for k in range(_SHIFT):
+    shift = _SHIFT + n
+    z, below = where(x < shift, x + shift, x), x * 0
+    for k in range(shift):
         below = below + 1 / (x + k) ** (n + 1)
     inverse = 1 / (z * z)
     terms = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI, 1)]
     series = (
         math.factorial(n - 1) / z**n + math.factorial(n) / (2 * z ** (n + 1)) + inverse * poly(inverse, terms) / z**n
     )
-    value = where(x < _SHIFT, series + math.factorial(n) * below, series)
-    turn = math.pi * (given - round(given))
-    wave = math.pi ** (n + 1) * poly(1 / turn.tan(), _cotangent(n))
-    return where(given < 0, -value - wave, -value if n % 2 == 0 else value)
+    value = where(x < shift, series + math.factorial(n) * below, series)
+    wave = math.pi ** (n + 1) * poly(_cot_pi(given), _cotangent(n))
+    pole = math.nan if n % 2 == 0 else math.inf
+    return where(given < 0, where(given == round(given), pole, -value - wave), -value if n % 2 == 0 else value)
 
 
 def _cotangent(n: int) -> list[float]:
@@ -174,45 +198,69 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise ValueError(f"polygamma: n is {n}; use 0 or more")
-    return _Polygamma.apply(floating(input), n)
+    return in_full(lambda x: _Polygamma.apply(x, n), input)
+
+
+def _in_full_type(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, _core.dtype]:
+    """Both in one shape and one of float32 and float64, and the type of what they give."""
+    a, b = _core.broadcast_tensors(floating(a), floating(b))
+    kind = _core.promote_types(a.dtype, b.dtype)
+    full = float64 if kind == float64 else _core.float32
+    return a.to(full), b.to(full), kind
 
 
 def _zeta(x: Tensor, q: Tensor) -> Tensor:
-    """For x above 1 and q above 0: the first terms, and the rest by the formula of Euler and Maclaurin."""
+    """For q above -10: the first terms, and the rest by the formula of Euler and Maclaurin."""
     total = q**-x
     for k in range(1, 10):
         total = total + (q + k) ** -x
     w = q + 10
     total = total + w ** (1 - x) / (x - 1) + 0.5 * w**-x
-    factor, power = x, w ** (-x - 1)
-    for i, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)):
-        total = total + bernoulli / math.factorial(2 * i + 2) * factor * power
-        factor, power = factor * (x + 2 * i + 1) * (x + 2 * i + 2), power / (w * w)
-    return total
+    power = w ** (-x - 1)
+    term = where(power == 0, 0.0, x * power)
+    for i, bernoulli in enumerate(_BERNOULLI):
+        total = total + bernoulli / math.factorial(2 * i + 2) * term
+        ratio = ((x + 2 * i + 1) / w) * ((x + 2 * i + 2) / w)
+        term = term * where(term == 0, 0.0, ratio)
+    return where(x == 1, math.inf, where((x < 1) | (w <= 0), math.nan, total))
 
 
 def zeta(input: float | Tensor, other: Tensor) -> Tensor:
     """Hurwitz's zeta function: the sum of 1 / (k + other)**input over k = 0, 1, ...
 
     Args:
-        input: above 1: a number, or a tensor of a shape that broadcasts. Other than whole numbers need other above 0.
-        other: any shape.
-
-    Raises:
-        ValueError: input is a number that is not above 1.
+        input: a number, or a tensor of a shape that broadcasts; infinite at 1, NaN below.
+        other: any shape; infinite at 0 and at negative integers. Below 0, `input` must be whole, and a number where
+            `other` is -10 or less.
 
     Example:
         >>> print(f"{sg.special.zeta(2, sg.tensor(1.0)).item():.4f}")
         1.6449
     """
     if isinstance(input, Tensor):
-        return _zeta(input, other)
-    if input <= 1:
-        raise ValueError(f"zeta: input is {input}; use a number above 1")
-    if input != int(input):
-        return _zeta(full_like(other, input), other)
+        a, q, kind = _in_full_type(input, other)
+        return _zeta(a, q).to(kind)
+    return in_full(lambda q: _zeta_of_number(input, q), other)
+
+
+def _zeta_of_number(input: float, other: Tensor) -> Tensor:
+    value = _zeta(full_like(other, input), other)
+    if input != input // 1 or not 2 <= input <= 20:
+        return value
     n = int(input) - 1
-    return polygamma(n, other) * ((-1) ** (n + 1) / math.factorial(n))
+    reflected = polygamma(n, where(other < 0, other, -0.5)) * ((-1) ** (n + 1) / math.factorial(n))
+    return where(other < 0, reflected, value)
+
+
+def log_beta(a: Tensor, b: Tensor) -> Tensor:
+    """lgamma(a) + lgamma(b) - lgamma(a + b), also where the last two nearly cancel."""
+    small, large = minimum(a, b), maximum(a, b)
+    far = large >= _SHIFT
+    s, m = where(far, small, 1.0), where(far, large, float(_SHIFT))
+    ratio = s / m
+    series = m * _less_log1p(ratio) + 0.5 * log1p(ratio) - s * log(m + s) + _stirling_rest(m) - _stirling_rest(m + s)
+    large = where(far, 1.0, large)
+    return lgamma(small) + where(far, series, lgamma(large) - lgamma(large + where(far, 1.0, small)))
 
 
 def multigammaln(input: Tensor, p: int) -> Tensor:
@@ -256,7 +304,7 @@ def _rule(a: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         until = where(left, until / (2 * a), _core.minimum(quadratic, log1p(rest + (2 * rest).sqrt())))
         points, weights = (_core.tensor(v, dtype=x.dtype, device=x.device) for v in _RULES[64 if double else 32])
         step = where(left, -until, until) * points
-    return step, exp(a * step - x * expm1(step)) * (until * weights), below
+    return step, exp((a - x) * step - x * _expm1_less(step)) * (until * weights), below
 
 
 def log_slope(concentration: Tensor, draw: Tensor) -> Tensor:
@@ -271,14 +319,40 @@ def log_slope(concentration: Tensor, draw: Tensor) -> Tensor:
     return where(below, -total, total)
 
 
+def _less_log1p(x: Tensor) -> Tensor:
+    """x - log1p(x), also where that is small."""
+    small = abs(x) < 0.25
+    y = where(small, x, 0.0)
+    s = y / (2 + y)  # log1p(y) is 2 atanh(s)
+    series = s * y - 2 * s**3 * poly(s * s, [1 / (2 * k + 3) for k in range(9)])
+    return where(small, series, x - log1p(x))
+
+
+def _expm1_less(x: Tensor) -> Tensor:
+    """expm1(x) - x, also where that is small."""
+    small = abs(x) < 0.5
+    y = where(small, x, 0.0)
+    return where(small, y * y * poly(y, [1 / math.factorial(k + 2) for k in range(12)]), expm1(x) - x)
+
+
 def _log_density(a: Tensor, x: Tensor) -> Tensor:
     """The logarithm of x^a exp(-x) / gamma(a), the density of log(x)."""
     large = a >= _SHIFT
     m = where(large, a, float(_SHIFT))
     off = (x - m) / m
-    near = 0.5 * log(m / (2 * math.pi)) - m * (off - log1p(off)) - _stirling_rest(m)
+    near = 0.5 * log(m / (2 * math.pi)) - m * _less_log1p(off) - _stirling_rest(m)
     small = where(large, 1.0, a)
     return where(large, near, xlogy(small, x) - x - lgamma(small))
+
+
+def _incomplete_small(a: Tensor, x: Tensor, upper: bool) -> Tensor:
+    """For a and x below 1, by the power series (DLMF 8.7.1): x^a / gamma(a + 1) times 1 + a times a sum."""
+    term, total = x * 0 + 1, x * 0
+    for n in range(1, 19):
+        term = term * -x / n
+        total = total + term / (a + n)
+    scale = xlogy(a, x) - lgamma(a + 1)
+    return -expm1(scale) - exp(scale) * a * total if upper else exp(scale) * (1 + a * total)
 
 
 class _Incomplete(Function):
@@ -286,15 +360,16 @@ class _Incomplete(Function):
     def forward(ctx: Any, a: Tensor, x: Tensor, upper: bool) -> Tensor:
         ctx.save_for_backward(a, x)
         ctx.upper = upper
-        inside = (a > 0) & (x > 0) & (x < math.inf)
-        # Where both are below 1, by P(a, x) = P(a + 1, x) + x^a exp(-x) / gamma(a + 1).
-        small = inside & (a < 1) & (x < 1)
-        b, y = where(inside, where(small, a + 1, a), 1.0), where(inside, x, 1.0)
+        huge = a > (1e30 if a.dtype == float64 else 1e15)  # squares leave the range, and the step at x = a is sharp
+        inside = (a > 0) & (x > 0) & (x < math.inf) & ~huge
+        b, y = where(inside, a, 1.0), where(inside, x, 1.0)
         _, weights, below = _rule(b, y)
-        part = weights.sum(-1) * exp(_log_density(b, y))
-        part = where(small, part + exp(_log_density(where(small, a, 1.0), y)) / a, part).clamp(max=1.0)
+        part = (weights.sum(-1) * exp(_log_density(b, y))).clamp(max=1.0)
         value = where(below != upper, part, 1 - part)
+        small = (b < 1) & (y < 1)
+        value = where(small, _incomplete_small(where(small, b, 0.5), where(small, y, 0.5), upper), value)
         at_end = where((x == 0) & (a > 0), float(upper), where((a >= 0) & (x > 0), float(not upper), math.nan))
+        at_end = where(huge & (x >= 0) & (x < a), float(upper), at_end)
         return where(inside, value, at_end)
 
     @staticmethod
@@ -302,14 +377,14 @@ class _Incomplete(Function):
         a, x = ctx.saved_tensors
         density = exp(_log_density(a, x))
         sign = -1.0 if ctx.upper else 1.0
-        return -sign * g * density * log_slope(a, x), sign * g * exp(_log_density(a, x) - log(x)), None
+        at_0 = where(a < 1, math.inf, where(a == 1, 1.0, 0.0))
+        slope = where(x == 0, at_0, exp(_log_density(a, x) - log(where(x == 0, 1.0, x))))
+        return -sign * g * where(density == 0, 0.0, density * log_slope(a, x)), sign * g * slope, None
 
 
 def _incomplete(input: Tensor, other: Tensor, upper: bool) -> Tensor:
-    a, x = _core.broadcast_tensors(floating(input), floating(other))
-    kind = _core.promote_types(a.dtype, x.dtype)
-    full = float64 if kind == float64 else _core.float32
-    value: Tensor = _Incomplete.apply(a.to(full), x.to(full), upper)
+    a, x, kind = _in_full_type(input, other)
+    value: Tensor = _Incomplete.apply(a, x, upper)
     return value.to(kind)
 
 

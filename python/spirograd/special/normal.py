@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import Tensor, abs, erf, erfc, exp, float64, log, log1p, minimum, sign, sqrt, where
+from .._core import Tensor, abs, erf, erfc, exp, float64, log, log1p, minimum, round, sign, sqrt, where
 from ..autograd.function import Function
-from .base import floating, in_full, poly
+from . import polynomials
+from .base import in_full, interpolated, poly
 
 # Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011), single precision.
 _NEAR = [1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.000218580870, -4.39150654e-06]
@@ -55,7 +56,7 @@ def _erfinv_value(x: Tensor) -> Tensor:
 class _InverseErf(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = in_full(_erfinv_value, x)
+        y = _erfinv_value(x)
         ctx.save_for_backward(y)
         return y
 
@@ -75,7 +76,7 @@ def erfinv(input: Tensor) -> Tensor:
         >>> print(f"{sg.special.erfinv(sg.tensor(0.5)).item():.4f}")
         0.4769
     """
-    return _InverseErf.apply(floating(input))
+    return in_full(_InverseErf.apply, input)
 
 
 def _ndtri_value(p: Tensor) -> Tensor:
@@ -89,7 +90,7 @@ def _ndtri_value(p: Tensor) -> Tensor:
 class _InverseNdtr(Function):
     @staticmethod
     def forward(ctx: Any, p: Tensor) -> Tensor:
-        y = in_full(_ndtri_value, p)
+        y = _ndtri_value(p)
         ctx.save_for_backward(y)
         return y
 
@@ -106,25 +107,68 @@ def ndtr(input: Tensor) -> Tensor:
         >>> sg.special.ndtr(sg.tensor(0.0)).item()
         0.5
     """
-    return 0.5 * erfc(floating(input) * -math.sqrt(0.5))
+    return in_full(lambda x: 0.5 * erfc(-x * math.sqrt(0.5)), input)
+
+
+def _scaled_erfc(x: Tensor) -> Tensor:
+    """exp(x * x) erfc(x) for x >= 0."""
+    return interpolated(1 - 6 / (x + 3), polynomials.ERFCX) / (1 + 2 * x)
+
+
+class _Erfcx(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = _erfcx_value(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        x, y = ctx.saved_tensors
+        return g * where(x == math.inf, 0.0, 2 * x * y - 1 / _SLOPE)
+
+
+def _erfcx_value(x: Tensor) -> Tensor:
+    # exp of a square by two factors: the square of few digits is exact.
+    below = x.clamp(-30.0, 0.0)
+    step = 2.0**21 if x.dtype == float64 else 2.0**8
+    short = round(below * step) / step
+    square = exp(short * short) * exp((below - short) * (below + short))
+    share = _scaled_erfc(abs(x))
+    return where(x < 0, 2 * square - share, share)
+
+
+def erfcx(input: Tensor) -> Tensor:
+    """exp(x * x) erfc(x), which neither overflows nor vanishes for large x."""
+    return in_full(_Erfcx.apply, input)
+
+
+def _log_ndtr_value(x: Tensor) -> Tensor:
+    low = where(x < -1, x, -1.0)
+    tail = log(_scaled_erfc(-low * math.sqrt(0.5)) / 2) - 0.5 * low * low
+    return where(x < -1, tail, log1p(-0.5 * erfc(where(x < -1, -1.0, x) * math.sqrt(0.5))))
+
+
+class _LogNdtr(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return _log_ndtr_value(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return g * math.sqrt(2 / math.pi) / erfcx(-x * math.sqrt(0.5))
 
 
 def log_ndtr(input: Tensor) -> Tensor:
-    """The logarithm of ndtr; far below 0 by its asymptotic series.
+    """The logarithm of ndtr, with all its digits on both sides of 0.
 
     Example:
         >>> print(f"{sg.special.log_ndtr(sg.tensor(-20.0)).item():.2f}")
         -203.92
     """
-    low = where(input < -5, input, -5.0)
-    inverse = 1 / (low * low)
-    tail = (
-        -0.5 * low * low
-        - log(-low)
-        - 0.5 * math.log(2 * math.pi)
-        + log1p(poly(inverse, [0.0, -1.0, 3.0, -15.0, 105.0]))
-    )
-    return where(input < -5, tail, log(ndtr(where(input < -5, -5.0, input))))
+    return in_full(_LogNdtr.apply, input)
 
 
 def ndtri(input: Tensor) -> Tensor:
@@ -137,4 +181,4 @@ def ndtri(input: Tensor) -> Tensor:
         >>> sg.special.ndtri(sg.tensor(0.5)).item()
         0.0
     """
-    return _InverseNdtr.apply(floating(input))
+    return in_full(_InverseNdtr.apply, input)

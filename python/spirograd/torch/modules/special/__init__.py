@@ -1,5 +1,6 @@
 """torch.special: the functions that spirograd.special lacks. As in PyTorch, only erfcx() has a gradient among them."""
 
+from ....special.normal import erfcx as erfcx
 from .bessel import airy_ai as airy_ai
 from .bessel import bessel_j0 as bessel_j0
 from .bessel import bessel_j1 as bessel_j1
@@ -24,4 +25,3 @@ from .orthogonal import shifted_chebyshev_polynomial_t as shifted_chebyshev_poly
 from .orthogonal import shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u
 from .orthogonal import shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v
 from .orthogonal import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
-from .scaled import erfcx as erfcx
