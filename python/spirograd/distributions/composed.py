@@ -11,7 +11,7 @@ from . import constraints
 from .constraints import Constraint
 from .continuous import Normal
 from .discrete import Bernoulli, Categorical, OfCategorical
-from .distribution import Distribution, sum_rightmost, uniform
+from .distribution import Distribution, softplus, sum_rightmost, uniform
 from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, StickBreakingTransform, Transform
 
 __all__ = ["Independent", "LogNormal", "LogisticNormal", "MixtureSameFamily", "RelaxedBernoulli"]
@@ -122,6 +122,8 @@ class TransformedDistribution(Distribution):
         self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         self._all = ComposeTransform(self.transforms)
+        if self.transforms and self._all.codomain in (constraints.unit_interval, constraints.simplex):
+            self._ends = (0, 1)
         shape = self._all.forward_shape((*base_distribution.batch_shape, *base_distribution.event_shape))
         ends = (self._all.domain.event_dim, self._all.codomain.event_dim)
         cut = len(shape) - max(ends[1], len(base_distribution.event_shape) + ends[1] - ends[0])
@@ -163,6 +165,7 @@ class LogNormal(TransformedDistribution):
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _ends = (0,)
     base_dist: Normal
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -248,7 +251,7 @@ class _LogitRelaxedBernoulli(Distribution):
         t = self.temperature
         difference = self.bernoulli.logits - value * t
         rate = log(t) if isinstance(t, Tensor) else log(_core.full_like(difference, t))
-        return rate + difference - 2 * exp(difference).log1p()
+        return rate + difference - 2 * softplus(difference)
 
 
 class RelaxedBernoulli(TransformedDistribution):
@@ -332,6 +335,7 @@ class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
+    _ends = (0, 1)
 
     def __init__(
         self,

@@ -6,10 +6,10 @@ import math
 from typing import Any, ClassVar
 
 from .. import special
-from .._core import Tensor, erf, expm1, log, log1p, sign, where
+from .._core import Tensor, erf, exp, expm1, log, log1p, where
 from . import constraints
 from .constraints import Constraint
-from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together, uniform
+from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, log1p_square, normal, together, uniform
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
 
@@ -192,19 +192,21 @@ class Laplace(_LocationScale):
         return 2 * self.scale**2
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
-        u = uniform(self._extended(shape), self.loc) - 0.5
-        return self.loc - self.scale * sign(u) * log1p(-2 * u.abs())
+        return self.icdf(uniform(self._extended(shape), self.loc))
 
     def log_prob(self, value: Tensor) -> Tensor:
         return -(value - self.loc).abs() / self.scale - log(2 * self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
-        return 0.5 - 0.5 * sign(z) * expm1(-z.abs())
+        below = z < 0
+        half = 0.5 * exp(where(below, z, -z))
+        return where(below, half, 1 - half)
 
     def icdf(self, value: Tensor) -> Tensor:
-        u = value - 0.5
-        return self.loc - self.scale * sign(u) * log1p(-2 * u.abs())
+        below = value < 0.5
+        size = log(2 * where(below, value, 1 - value))
+        return self.loc + self.scale * where(below, size, -size)
 
     def entropy(self) -> Tensor:
         return 1 + log(2 * self.scale)
@@ -235,7 +237,7 @@ class Cauchy(_LocationScale):
         return self.loc + self.scale * (math.pi * (uniform(self._extended(shape), self.loc) - 0.5)).tan()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        return -math.log(math.pi) - log(self.scale) - log1p(((value - self.loc) / self.scale) ** 2)
+        return -math.log(math.pi) - log(self.scale) - log1p_square(value - self.loc, self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import _core
-from .._core import Tensor, exp, log, log1p, where, xlogy
+from .._core import Tensor, exp, log, where, xlogy
 from ..nn import functional as F
 from ..special import lgamma
 from . import constraints
 from .constraints import Constraint
-from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of
-from .distribution import ExponentialFamily, together, uniform
+from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of, times_log
+from .distribution import ExponentialFamily, softplus, together, uniform
 from .gamma import standard_gamma
 
 __all__ = ["Binomial", "Geometric", "Multinomial", "NegativeBinomial", "Poisson"]
@@ -39,7 +39,7 @@ class Geometric(Trials):
 
     @property
     def mean(self) -> Tensor:
-        return 1 / self.probs - 1
+        return self._misses / self.probs
 
     @property
     def mode(self) -> Tensor:
@@ -47,16 +47,17 @@ class Geometric(Trials):
 
     @property
     def variance(self) -> Tensor:
-        return (1 / self.probs - 1) / self.probs
+        return self._misses / self.probs**2
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
-        return (log(uniform(self._extended(shape), self.probs)) / log1p(-self.probs)).floor()
+        return (log(uniform(self._extended(shape), self.probs)) / self._log_misses).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        return value * log1p(-self.probs) + log(self.probs)
+        return times_log(value, self._log_misses) + self._log_hits
 
     def entropy(self) -> Tensor:
-        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+        never = self.probs == 0
+        return where(never, math.inf, self._cross_entropy(self) / where(never, 1.0, self.probs))
 
 
 class Binomial(Trials):
@@ -111,7 +112,7 @@ class Binomial(Trials):
 
     @property
     def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+        return self.total_count * self.probs * self._misses
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         trials = int(self.total_count.max().item()) if self.total_count.numel() else 0
@@ -123,7 +124,7 @@ class Binomial(Trials):
     def log_prob(self, value: Tensor) -> Tensor:
         n, z = self.total_count, self.logits
         choices = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
-        return choices + value * z - n * (z.clamp(min=0) + log1p(exp(-z.abs())))
+        return choices + value * z - n * softplus(z)
 
     def entropy(self) -> Tensor:
         trials = int(self.total_count.max().item()) if self.total_count.numel() else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import _core
@@ -46,6 +46,41 @@ class Trials(Distribution):
         p = self.probs.clamp(eps, 1 - eps)
         return log(p) - log1p(-p)
 
+    # Both sides, exact for what was given: where p rounds to 1, 1 - p keeps its digits.
+
+    @property
+    def _by_logits(self) -> bool:
+        return "logits" in vars(self) and "logits" not in self._computed
+
+    @property
+    def _misses(self) -> Tensor:
+        """1 - probs."""
+        return (-self.logits).sigmoid() if self._by_logits else 1 - self.probs
+
+    @property
+    def _log_hits(self) -> Tensor:
+        return F.logsigmoid(self.logits) if self._by_logits else _log(self.probs)
+
+    @property
+    def _log_misses(self) -> Tensor:
+        return F.logsigmoid(-self.logits) if self._by_logits else _log(1 - self.probs, log1p, -self.probs)
+
+    def _cross_entropy(self, q: Trials) -> Tensor:
+        """The mean of -log(q) of one trial; 0 log(0) is 0, also in gradients."""
+        return -times_log(self.probs, q._log_hits) - times_log(self._misses, q._log_misses)
+
+
+def _log(x: Tensor, function: Callable[[Tensor], Tensor] = log, of: Tensor | None = None) -> Tensor:
+    """log(x), by a function of another form of x; at 0 without the infinite slope, which times 0 would be NaN."""
+    none = x == 0
+    return where(none, -math.inf, function(where(none, 0.5, x if of is None else of)))
+
+
+def times_log(count: Tensor, logarithm: Tensor) -> Tensor:
+    """The product; 0 where count is 0, whatever the logarithm."""
+    none = count == 0
+    return where(none, 0.0, count * where(none, 0.0, logarithm))
+
 
 class Bernoulli(Trials, ExponentialFamily):
     """1 with a probability, else 0.
@@ -76,7 +111,7 @@ class Bernoulli(Trials, ExponentialFamily):
 
     @property
     def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+        return self.probs * self._misses
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         p = self.probs
@@ -87,7 +122,7 @@ class Bernoulli(Trials, ExponentialFamily):
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+        return self._cross_entropy(self)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._listed(_core.arange(2, dtype=self.probs.dtype, device=self.probs.device), expand)

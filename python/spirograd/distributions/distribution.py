@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from .. import _core
-from .._core import Tensor
+from .._core import Tensor, log, log1p, where
+from ..base.dtypes import finfo
 from ..base.grad_mode import enable_grad, no_grad
 from .constraints import Constraint, Dependent
 
@@ -21,6 +22,8 @@ class once(functools.cached_property[T]):
     """A property that is computed once, with its gradient, even where a draw without one is the first to need it."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None:
+            instance._computed = (*instance._computed, self.attrname)
         with enable_grad():
             return super().__get__(instance, owner)
 
@@ -45,6 +48,9 @@ class Distribution:
     has_enumerate_support: ClassVar[bool] = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
     _validate_args: bool = False
+    # 0 and 1, or 0 of a half line, where densities may be infinite: draws stay between.
+    _ends: tuple[int, ...] = ()
+    _computed: tuple[str | None, ...] = ()  # what follows from other parameters
 
     def __init__(
         self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
@@ -58,21 +64,47 @@ class Distribution:
     def __init_subclass__(cls) -> None:
         for name in ("log_prob", "cdf", "icdf"):
             if name in vars(cls):
-                setattr(cls, name, _beside_the_value(vars(cls)[name]))
+                setattr(cls, name, _of_a_value(vars(cls)[name]))
+        if "_draw" in vars(cls):
+            cls._draw = _drawn(vars(cls)["_draw"])  # type: ignore[method-assign]
+        if "entropy" in vars(cls):
+            cls.entropy = _of_parameters(vars(cls)["entropy"])  # type: ignore[method-assign]
+        wrapped: dict[property, property] = {}  # one may have two names
+        for name in ("mean", "mode", "variance"):
+            if isinstance(given := vars(cls).get(name), property) and given.fget is not None:
+                setattr(cls, name, wrapped.setdefault(given, property(_of_parameters(given.fget))))
 
-    def _beside(self, device: _core.Device) -> Any:
-        """The same with parameters that are single numbers on a device: they go with tensors of any."""
+    def _with(self, change: Callable[[Tensor], Tensor]) -> Any:
+        """The same with changed parameters; what was computed of others is computed anew."""
         moved: dict[str, Any] = {}
         for name, x in vars(self).items():
-            if isinstance(x, Tensor) and x.ndim == 0 and x.device != device:
-                moved[name] = x.to(device)
-            elif isinstance(x, Distribution) and (other := x._beside(device)) is not x:
-                moved[name] = other
+            changed = change(x) if isinstance(x, Tensor) else x._with(change) if isinstance(x, Distribution) else x
+            if changed is not x:
+                moved[name] = changed
         if not moved:
             return self
         made = object.__new__(type(self))
         made.__dict__.update({**vars(self), **moved})
+        for computed in self._computed:
+            made.__dict__.pop(str(computed), None)
+        made._computed = ()
         return made
+
+    def _beside(self, device: _core.Device) -> Any:
+        """The same with parameters that are single numbers on a device: they go with tensors of any."""
+        return self._with(lambda x: x.to(device) if x.ndim == 0 and x.device != device else x)
+
+    def _in_full(self) -> Any:
+        """The same with parameters of half types as float32: what follows is rounded once, at its end."""
+        return self._with(in_full)
+
+    def _half(self) -> _core.dtype | None:
+        """The half type of the parameters; None: there is none."""
+        for x in vars(self).values():
+            found = x.dtype if isinstance(x, Tensor) else x._half() if isinstance(x, Distribution) else None
+            if found in HALVES:
+                return found
+        return None
 
     def _device(self) -> _core.Device | None:
         """Where the parameters are."""
@@ -226,7 +258,20 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+HALVES = (_core.float16, _core.bfloat16)
+
+
+def in_full(x: Tensor) -> Tensor:
+    """Half types as float32."""
+    return x.float() if x.dtype in HALVES else x
+
+
+def rounded(x: Tensor, half: _core.dtype) -> Tensor:
+    """float32 as a half type."""
+    return x.to(half) if x.dtype == _core.float32 else x
+
+
+def _of_a_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(method)
     def call(self: Distribution, value: Any) -> Tensor:
         if not isinstance(value, Tensor):
@@ -234,9 +279,41 @@ def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
         beside = self._beside(value.device)
         if self._validate_args and method.__name__ == "log_prob":
             beside._check_inside("the value", value, beside.support)
-        return method(beside, value)
+        if (half := self._half()) is None:
+            return method(beside, value)
+        wide = value.is_floating_point() and value.dtype not in HALVES
+        found = method(beside._in_full(), in_full(value))
+        return found if wide else rounded(found, half)
 
     return call
+
+
+def _of_parameters(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(method)
+    def call(self: Distribution) -> Tensor:
+        half = self._half()
+        return method(self) if half is None else rounded(method(self._in_full()), half)
+
+    return call
+
+
+def _drawn(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(method)
+    def call(self: Distribution, shape: tuple[int, ...]) -> Tensor:
+        half = self._half()
+        drawn = method(self, shape) if half is None else rounded(method(self._in_full(), shape), half)
+        if not self._ends:
+            return drawn
+        least, most = inner_ends(drawn.dtype)
+        return drawn.clamp(least, most if 1 in self._ends else finfo(drawn.dtype).max)
+
+    return call
+
+
+def inner_ends(dtype: _core.dtype) -> tuple[float, float]:
+    """The first number after 0 with all its bits, and the last one before 1."""
+    limits = finfo(dtype)
+    return limits.tiny, 1 - limits.eps / 2
 
 
 class ExponentialFamily(Distribution):
@@ -256,9 +333,19 @@ def together(*values: Any) -> list[Tensor]:
 
 
 def uniform(shape: Sequence[int], like: Tensor) -> Tensor:
-    """Draws in (0, 1), both ends excluded."""
-    tiny = 2.0**-24 if like.dtype != _core.float64 else 2.0**-53
-    return _core.rand(tuple(shape), dtype=like.dtype, device=like.device).clamp(tiny / 2, 1 - tiny)
+    """Draws in (0, 1), both ends excluded: half a step stands for 0."""
+    return _core.rand(tuple(shape), dtype=like.dtype, device=like.device).clamp(min=2.0**-25)
+
+
+def softplus(x: Tensor) -> Tensor:
+    """log(1 + exp(x)), of any x."""
+    return -_core.logsigmoid(-x)
+
+
+def log1p_square(x: Tensor, scale: Tensor) -> Tensor:
+    """log(1 + (x / scale)**2), where the square, and the quotient, may leave the range."""
+    far = x.abs() > 1e8 * scale
+    return where(far, 2 * (log(where(far, x, 1.0).abs()) - log(scale)), log1p((where(far, 0.0, x) / scale) ** 2))
 
 
 def normal(shape: Sequence[int], like: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 """Distributions made of gamma variables. Gradients of draws are implicit (Figurnov et al., 2018): a draw moves so that
-the probability below it stays.
+the probability below it stays. Draws are logarithms first: of small concentrations, most lie below the smallest number.
 """
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import _core
-from .._core import Tensor, log, where, xlogy
+from .._core import Tensor, exp, log, where, xlogy
 from ..autograd import Function
 from ..special import digamma, gammainc, lgamma
-from ..special.gamma import log_slope
+from ..special.gamma import log_beta, log_slope
 from . import constraints
-from .distribution import ExponentialFamily, normal, together, uniform
+from .distribution import ExponentialFamily, inner_ends, normal, together, uniform
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
 
@@ -20,8 +20,8 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
 _PROPOSALS = 9
 
 
-def _drawn(concentration: Tensor) -> Tensor:
-    """Draws with scale 1, by Marsaglia and Tsang, "A simple method for generating gamma variables" (2000)."""
+def _log_drawn(concentration: Tensor) -> Tensor:
+    """Logarithms of draws with scale 1, by Marsaglia and Tsang's "simple method" (2000)."""
     shape = concentration.shape
     small = concentration < 1
     d = where(small, concentration + 1, concentration) - 1 / 3
@@ -35,26 +35,34 @@ def _drawn(concentration: Tensor) -> Tensor:
         accepted = inside & (log(u) < 0.5 * x * x + d - d * v + d * log(where(inside, v, 1.0)))
         drawn = where(open_ & accepted, d * v, drawn)
         open_ = open_ & ~accepted
-    return where(small, drawn * uniform(shape, concentration) ** (1 / concentration), drawn)
+    return where(small, log(drawn) + log(uniform(shape, concentration)) / concentration, log(drawn))
 
 
-class _StandardGamma(Function):
+class _LogGamma(Function):
     @staticmethod
     def forward(ctx: Any, concentration: Tensor) -> Tensor:
-        draw = _drawn(concentration)
+        draw = _log_drawn(concentration)
         ctx.save_for_backward(concentration, draw)
         return draw
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Tensor:
         concentration, draw = ctx.saved_tensors
-        return g * draw * log_slope(concentration, draw)
+        # Far below 1 the probability is x^a / gamma(a + 1).
+        low = draw < -60
+        slope = log_slope(concentration, exp(where(low, 0.0, draw)))
+        return g * where(low, (digamma(concentration + 1) - where(low, draw, 0.0)) / concentration, slope)
+
+
+def log_gamma_variable(concentration: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Logarithms of draws with scale 1, with a gradient."""
+    out: Tensor = _LogGamma.apply(concentration.expand(shape))
+    return out
 
 
 def standard_gamma(concentration: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Draws with scale 1, with a gradient."""
-    out: Tensor = _StandardGamma.apply(concentration.expand(shape))
-    return out
+    """Draws with scale 1, with a gradient; never 0."""
+    return exp(log_gamma_variable(concentration, shape)).clamp(min=inner_ends(concentration.dtype)[0])
 
 
 class Gamma(ExponentialFamily):
@@ -73,6 +81,7 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
+    _ends = (0,)
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -143,6 +152,7 @@ class Dirichlet(ExponentialFamily):
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
+    _ends = (0, 1)
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -168,8 +178,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
-        parts = standard_gamma(self.concentration, self._extended(shape))
-        return parts / parts.sum(-1, keepdim=True)
+        return log_gamma_variable(self.concentration, self._extended(shape)).softmax(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
@@ -198,6 +207,7 @@ class Beta(ExponentialFamily):
     has_rsample = True
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
+    _ends = (0, 1)
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)
@@ -218,20 +228,12 @@ class Beta(ExponentialFamily):
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         full = self._extended(shape)
-        one = standard_gamma(self.concentration1, full)
-        return one / (one + standard_gamma(self.concentration0, full))
+        return (log_gamma_variable(self.concentration1, full) - log_gamma_variable(self.concentration0, full)).sigmoid()
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        return xlogy(a - 1, value) + xlogy(b - 1, 1 - value) + lgamma(a + b) - lgamma(a) - lgamma(b)
+        return xlogy(a - 1, value) + xlogy(b - 1, 1 - value) - log_beta(a, b)
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        return (
-            lgamma(a)
-            + lgamma(b)
-            - lgamma(a + b)
-            - (a - 1) * digamma(a)
-            - (b - 1) * digamma(b)
-            + (a + b - 2) * digamma(a + b)
-        )
+        return log_beta(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b)

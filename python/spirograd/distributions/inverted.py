@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._core import Tensor, atan, exp, expm1, log, log1p, where
-from ..special import digamma, lgamma
+from .._core import Tensor, atan, exp, expm1, log, log1p, where, xlogy
+from ..special import digamma, lgamma, xlog1py
 from . import constraints
 from .constraints import Constraint
 from .continuous import _LocationScale
-from .distribution import Distribution, together, uniform
+from .distribution import Distribution, log1p_square, together, uniform
 
 __all__ = ["Gumbel", "HalfCauchy", "Kumaraswamy", "Pareto", "Weibull"]
 
@@ -94,7 +94,7 @@ class HalfCauchy(_Inverted):
         return self.scale * math.inf
 
     def log_prob(self, value: Tensor) -> Tensor:
-        density = math.log(2 / math.pi) - log(self.scale) - log1p((value / self.scale) ** 2)
+        density = math.log(2 / math.pi) - log(self.scale) - log1p_square(value, self.scale)
         return where(value >= 0, density, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
@@ -175,6 +175,7 @@ class Weibull(_Inverted):
 
     arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
+    _ends = (0,)
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = together(scale, concentration)
@@ -198,7 +199,7 @@ class Weibull(_Inverted):
 
     def log_prob(self, value: Tensor) -> Tensor:
         k, z = self.concentration, value / self.scale
-        return log(k / self.scale) + (k - 1) * log(z) - z**k
+        return log(k / self.scale) + xlogy(k - 1, z) - z**k
 
     def cdf(self, value: Tensor) -> Tensor:
         return -expm1(-((value / self.scale).clamp(min=0) ** self.concentration))
@@ -225,6 +226,7 @@ class Kumaraswamy(_Inverted):
 
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
+    _ends = (0, 1)
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)
@@ -251,7 +253,10 @@ class Kumaraswamy(_Inverted):
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        return log(a) + log(b) + (a - 1) * log(value) + (b - 1) * log1p(-(value**a))
+        near = value**a > 0.5  # to 1, whose distance is not to be rounded away
+        above = xlogy(b - 1, -expm1(a * log(where(near, value, 0.5))))
+        below = xlog1py(b - 1, -(where(near, 0.5, value) ** a))
+        return log(a) + log(b) + xlogy(a - 1, value) + where(near, above, below)
 
     def cdf(self, value: Tensor) -> Tensor:
         return -expm1(self.concentration0 * log1p(-(value.clamp(0, 1) ** self.concentration1)))

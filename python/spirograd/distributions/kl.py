@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import linalg
-from .._core import Tensor, erf, exp, log, log1p, where, xlogy
+from .._core import Tensor, erf, exp, log, where, xlogy
 from ..special import digamma, lgamma
+from ..special.gamma import log_beta
 from .composed import Independent, TransformedDistribution
 from .continuous import Cauchy, Exponential, HalfNormal, Laplace, Normal, Uniform
 from .continuous_bernoulli import ContinuousBernoulli
@@ -95,15 +96,12 @@ def _exponential(p: Exponential, q: Exponential) -> Tensor:
 
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Tensor:
-    return p.rate * (log(p.rate) - log(q.rate)) - (p.rate - q.rate)
+    return xlogy(p.rate, p.rate) - xlogy(p.rate, q.rate) - (p.rate - q.rate)
 
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    a, b = p.probs, q.probs
-    same = xlogy(a, a) - xlogy(a, b)
-    other = xlogy(1 - a, 1 - a) - xlogy(1 - a, 1 - b)
-    return where(a == 0, 0.0, same) + where(a == 1, 0.0, other)
+    return p._cross_entropy(q) - p.entropy()
 
 
 @register_kl(Categorical, Categorical)
@@ -127,7 +125,7 @@ def _gamma(p: Gamma | InverseGamma, q: Gamma | InverseGamma) -> Tensor:
 @register_kl(Beta, Beta)
 def _beta(p: Beta, q: Beta) -> Tensor:
     a, b, c, d = p.concentration1, p.concentration0, q.concentration1, q.concentration0
-    norms = lgamma(c) + lgamma(d) - lgamma(c + d) + lgamma(a + b) - lgamma(a) - lgamma(b)
+    norms = log_beta(c, d) - log_beta(a, b)
     return norms + (a - c) * digamma(a) + (b - d) * digamma(b) + (c + d - a - b) * digamma(a + b)
 
 
@@ -208,13 +206,12 @@ def _von_mises(p: VonMises, q: VonMises) -> Tensor:
 
 @register_kl(Geometric, Geometric)
 def _geometric(p: Geometric, q: Geometric) -> Tensor:
-    return -p.entropy() - log1p(-q.probs) / p.probs - q.logits
+    return p._cross_entropy(q) / p.probs - p.entropy()
 
 
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Tensor:
-    a, b = p.probs, q.probs
-    value = p.total_count * (xlogy(a, a / b) + xlogy(1 - a, (1 - a) / (1 - b)))
+    value = p.total_count * (p._cross_entropy(q) - p._cross_entropy(p))
     if (p.total_count < q.total_count).any():
         raise NotImplementedError("kl_divergence: the first Binomial has fewer trials; there is a formula for as many")
     return where(p.total_count > q.total_count, math.inf, value)

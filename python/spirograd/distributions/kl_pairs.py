@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import Tensor, broadcast_shapes, exp, full, log, log1p, where, xlogy
+from .._core import Tensor, broadcast_shapes, exp, full, log, where, xlogy
 from ..special import digamma, lgamma
+from ..special.gamma import log_beta
 from .continuous import Exponential, Laplace, Normal, Uniform
 from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Poisson
@@ -39,8 +40,7 @@ for _p, _others in _APART.items():
 
 
 def _beta_norm(q: Beta) -> Tensor:
-    a, b = q.concentration1, q.concentration0
-    return lgamma(a) + lgamma(b) - lgamma(a + b)
+    return log_beta(q.concentration1, q.concentration0)
 
 
 def _mean_log(p: Uniform) -> Tensor:
@@ -92,7 +92,7 @@ def _beta_uniform(p: Beta, q: Uniform) -> Tensor:
 
 @register_kl(Beta, ContinuousBernoulli)
 def _beta_continuous(p: Beta, q: ContinuousBernoulli) -> Tensor:
-    return -p.entropy() - p.mean * q.logits - log1p(-q.probs) - q._log_norm()
+    return -p.entropy() - q._mean_log_prob(p.mean)
 
 
 @register_kl(Gamma, Gumbel)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._core import Tensor, log, log1p, where
+from .. import _core
+from .._core import Tensor, exp, log, log1p, where, xlogy
+from ..base.dtypes import finfo
 from ..special import digamma, gammaincc, lgamma
+from ..special.gamma import log_beta
 from . import constraints
-from .distribution import Distribution, ExponentialFamily, normal, together
-from .gamma import standard_gamma
+from .distribution import Distribution, ExponentialFamily, log1p_square, normal, together
+from .gamma import log_gamma_variable, standard_gamma
 
 __all__ = ["FisherSnedecor", "InverseGamma", "StudentT"]
+
+
+def _exp(x: Tensor) -> Tensor:
+    """exp(x), which stays finite."""
+    return exp(x.clamp(max=math.log(finfo(x.dtype).max) - 2.0**-10))
 
 
 class InverseGamma(Distribution):
@@ -30,6 +38,7 @@ class InverseGamma(Distribution):
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
+    _ends = (0,)
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -51,7 +60,7 @@ class InverseGamma(Distribution):
         return where(finite, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
-        return self.rate / standard_gamma(self.concentration, self._extended(shape))
+        return _exp(log(self.rate) - log_gamma_variable(self.concentration, self._extended(shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration, self.rate
@@ -63,6 +72,10 @@ class InverseGamma(Distribution):
     def entropy(self) -> Tensor:
         a = self.concentration
         return a + log(self.rate) + lgamma(a) - (1 + a) * digamma(a)
+
+
+def _log_beta_half(n: Tensor) -> Tensor:
+    return log_beta(n / 2, _core.full_like(n, 0.5))
 
 
 class StudentT(ExponentialFamily):
@@ -106,14 +119,13 @@ class StudentT(ExponentialFamily):
         return self.loc + self.scale * normal(full, self.df) * (self.df / chi).sqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        z, n = (value - self.loc) / self.scale, self.df
-        norm = log(self.scale) + 0.5 * log(n) + 0.5 * math.log(math.pi) + lgamma(n / 2) - lgamma((n + 1) / 2)
-        return -0.5 * (n + 1) * (z * z / n).log1p() - norm
+        n, spread = self.df, self.scale * self.df.sqrt()
+        return -0.5 * (n + 1) * log1p_square(value - self.loc, spread) - log(spread) - _log_beta_half(n)
 
     def entropy(self) -> Tensor:
         n = self.df
-        beta = lgamma(n / 2) + math.log(math.pi) / 2 - lgamma((n + 1) / 2)
-        return log(self.scale) + 0.5 * (n + 1) * (digamma((n + 1) / 2) - digamma(n / 2)) + 0.5 * log(n) + beta
+        spread = 0.5 * (n + 1) * (digamma((n + 1) / 2) - digamma(n / 2))
+        return log(self.scale) + spread + 0.5 * log(n) + _log_beta_half(n)
 
 
 class FisherSnedecor(Distribution):
@@ -132,6 +144,7 @@ class FisherSnedecor(Distribution):
     has_rsample = True
     arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
+    _ends = (0,)
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = together(df1, df2)
@@ -152,10 +165,10 @@ class FisherSnedecor(Distribution):
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         full = self._extended(shape)
-        above = standard_gamma(self.df1 / 2, full) / self.df1
-        return above * self.df2 / standard_gamma(self.df2 / 2, full)
+        quotient = log_gamma_variable(self.df1 / 2, full) - log_gamma_variable(self.df2 / 2, full)
+        return _exp(quotient + log(self.df2 / self.df1))
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
-        norm = lgamma(a) + lgamma(b) - lgamma(a + b)
-        return a * log(ratio) + (a - 1) * log(value) - (a + b) * log1p(ratio * value) - norm
+        norm = log_beta(a, b)
+        return a * log(ratio) + xlogy(a - 1, value) - (a + b) * log1p(ratio * value) - norm

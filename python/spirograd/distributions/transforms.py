@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Tensor, exp, log, softplus
+from .._core import Tensor, exp, log
 from . import constraints
 from .constraints import Constraint
-from .distribution import sum_rightmost
+from .distribution import inner_ends, softplus, sum_rightmost
 
 __all__ = ["AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "LowerCholeskyTransform"]
 __all__ += ["PowerTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform"]
@@ -150,8 +150,13 @@ class ExpTransform(Transform):
         return x
 
 
+def _sigmoid(x: Tensor) -> Tensor:
+    """sigmoid, without its ends: their logits are infinite."""
+    return x.sigmoid().clamp(*inner_ends(x.dtype))
+
+
 class SigmoidTransform(Transform):
-    """1 / (1 + exp(-x)).
+    """1 / (1 + exp(-x)), which does not reach 0 and 1.
 
     Example:
         >>> sg.distributions.transforms.SigmoidTransform()(sg.tensor(0.0)).item()
@@ -162,9 +167,10 @@ class SigmoidTransform(Transform):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        return x.sigmoid()
+        return _sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
+        y = y.clamp(*inner_ends(y.dtype))
         return log(y) - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
@@ -267,7 +273,7 @@ class SoftplusTransform(Transform):
     codomain = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
+        return _core.softplus(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y + log(-_core.expm1(-y))
@@ -335,16 +341,17 @@ class StickBreakingTransform(Transform):
 
     def _call(self, x: Tensor) -> Tensor:
         z = x - self._offset(x)
-        share = _core.pad(z.sigmoid(), (0, 1), value=1.0)
-        return share * _core.pad((-z).sigmoid().cumprod(-1), (1, 0), value=1.0)
+        share = _core.pad(_sigmoid(z), (0, 1), value=1.0)
+        return share * _core.pad(_sigmoid(-z).cumprod(-1), (1, 0), value=1.0)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        taken, after = y[..., :-1], y.flip(-1).cumsum(-1).flip(-1)[..., 1:]
+        least, _ = inner_ends(y.dtype)
+        taken, after = y[..., :-1].clamp(min=least), y.flip(-1).cumsum(-1).flip(-1)[..., 1:].clamp(min=least)
         return log(taken) - log(after) + self._offset(taken)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         z = x - self._offset(x)
-        return (log(y[..., :-1]) - softplus(z)).sum(-1)
+        return (log(y[..., :-1].clamp(min=inner_ends(y.dtype)[0])) - softplus(z)).sum(-1)
 
 
 class LowerCholeskyTransform(Transform):

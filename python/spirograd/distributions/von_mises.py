@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, cos, log, sign, sin, sqrt, where
+from ..base.dtypes import finfo
 from ..special import i0e, i1e
 from . import constraints
 from .distribution import Distribution, together, uniform
@@ -55,7 +56,8 @@ class VonMises(Distribution):
 
     def _log_norm(self) -> Tensor:
         """The logarithm of 2 pi I0(concentration), less the concentration."""
-        return math.log(2 * math.pi) + log(i0e(self.concentration))
+        # At 0 the slope of i0e, to both sides, would be 0.
+        return math.log(2 * math.pi) + log(i0e(self.concentration + finfo(self.concentration.dtype).tiny))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         full, k = self._extended(shape), self.concentration
