@@ -384,6 +384,64 @@ class TestWorkers:
         assert eventually(lambda: not threads() and not multiprocessing.active_children())
 
 
+class Noisy(Dataset[Any]):
+    """Random numbers of both kinds: of the common stream, and of transforms of arrays."""
+
+    def __len__(self) -> int:
+        return 9
+
+    def __getitem__(self, i: int) -> Any:
+        flipped = sg.transforms.RandomHorizontalFlip(0.5)(np.arange(2, dtype=np.float32).reshape(1, 1, 2))
+        return sg.rand(2), float(flipped[0, 0, 0])
+
+
+def seeds_numpy(i: int) -> None:
+    np.random.seed(sg.initial_seed() % 2**32)
+    random.seed(sg.initial_seed())
+
+
+class TestRandomNumbers:
+    @pytest.mark.parametrize("init", [None, seeds_numpy])
+    @pytest.mark.parametrize("workers", [*TWO, {"num_workers": 1}, {"num_workers": 3, "persistent_workers": True}])
+    def test_same_whoever_makes_a_batch(self, workers: dict[str, Any], init: Any) -> None:
+        def epochs(**options: Any) -> list[Any]:
+            loader = DataLoader(Noisy(), 2, generator=seeded(3), **options)
+            return [lists(loader), lists(loader)]
+
+        alone = epochs()
+        assert epochs(**workers, worker_init_fn=init) == alone and alone[0] != alone[1]
+
+    @pytest.mark.parametrize("workers", [{"num_workers": 0}, *TWO])
+    def test_those_of_the_program_are_its_own(self, workers: dict[str, Any]) -> None:
+        def history(**options: Any) -> list[float]:
+            sg.manual_seed(1)
+            np.random.seed(2)
+            random.seed(3)
+            drawn = []
+            for _ in DataLoader(Noisy(), 2, **options):
+                drawn += [sg.rand(()).item(), np.random.rand(), random.random()]
+            return drawn
+
+        init = seeds_numpy if workers["num_workers"] else None
+        assert history(**workers, worker_init_fn=init) == history()
+        assert sg.initial_seed() == 1
+
+    def test_seed_of_a_worker(self) -> None:
+        seen: dict[int, int] = {}
+        first: dict[int, Any] = {}
+
+        def init(i: int) -> None:
+            seen[i] = sg.initial_seed()
+            sg.manual_seed(100 + i)
+
+        for i, (x, _) in enumerate(DataLoader(Noisy(), 1, num_workers=2, worker_init_fn=init, generator=seeded(5))):
+            first.setdefault(i % 2, x.tolist())
+        assert seen[1] == seen[0] + 1
+        for i in range(2):  # a seed that the user gives is kept
+            sg.manual_seed(100 + i)
+            assert first[i] == [sg.rand(2).tolist()]
+
+
 class TestErrors:
     @pytest.mark.parametrize("workers", WORKERS)
     def test_of_the_data_set(self, workers: dict[str, Any]) -> None:

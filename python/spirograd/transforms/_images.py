@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -10,12 +9,10 @@ import numpy as np
 
 from .. import _core
 from .._core import Tensor
-from ..utils.data import get_worker_info
+from ..utils.data._worker import stream_of_thread
 from ..utils.data.sampler import draw_seed
 
 Images: TypeAlias = Any  # an array or a tensor, [n, channels, height, width]
-
-_here = threading.local()
 
 
 def of(x: Any) -> Any:
@@ -70,14 +67,10 @@ def indices(x: Any, count: int) -> Any:
 
 
 def generator() -> np.random.Generator:
-    """Random numbers for arrays: a stream of its own in each worker of a loader, elsewhere one that follows
+    """Random numbers for arrays: for each batch of a loader a stream of its own, elsewhere one that follows
     `manual_seed`."""
-    info = get_worker_info()
-    if info is None:
-        return np.random.default_rng(draw_seed(None))
-    if getattr(_here, "seed", None) != info.seed:
-        _here.seed, _here.generator = info.seed, np.random.default_rng(info.seed)
-    return _here.generator  # type: ignore[no-any-return]
+    stream = stream_of_thread()
+    return np.random.default_rng(draw_seed(None)) if stream is None else stream.for_arrays()
 
 
 def uniform(x: Images, low: float = 0.0, high: float = 1.0) -> Any:

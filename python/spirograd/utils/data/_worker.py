@@ -1,7 +1,7 @@
 """Workers of a loader: threads, each of which makes batches itself or asks a process of its own for them.
 
-A worker answers in the order of its tasks, so batch i is made by worker i % n and taken from there: the order of
-batches and what a worker's random numbers do depend on nothing else.
+A worker answers in the order of its tasks, so batch i is made by worker i % n and taken from there. Each batch draws
+its random numbers from a part of the epoch's stream of its own, so they do not depend on who makes it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import random
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Generator, Tensor
 from ...base.tree import transform
 from ._collate import Table, table_of
 
@@ -58,6 +58,54 @@ def get_worker_info() -> WorkerInfo | None:
         True
     """
     return getattr(_here, "info", None)
+
+
+# A batch: the seed of its epoch, and its number.
+Position = tuple[int, int]
+# How far the streams of two batches are apart, in blocks of four words: a batch may draw 2**38 numbers.
+_APART = 1 << 36
+
+
+class Stream:
+    """The common random numbers of a thread while it makes batches.
+
+    Args:
+        seed: what initial_seed() is there.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._own = Generator().manual_seed(seed)
+        self._arrays: np.random.Generator | None = None
+
+    @contextlib.contextmanager
+    def at(self, position: Position | None) -> Iterator[None]:
+        """Draws from the part of a batch; None goes on where the stream is."""
+        if position is not None:
+            self._own._go_to(position[0], (position[1] + 1) * _APART)
+            self._arrays = None
+        before = getattr(_here, "stream", None)
+        _here.stream, self._position = self, position
+        _core._generator_of_thread(self._own)
+        try:
+            yield
+        finally:
+            _here.stream = before
+            _core._generator_of_thread(None if before is None else before._own)
+
+    def initial_seed(self) -> int:
+        """What it was last seeded with."""
+        return self._own.initial_seed()
+
+    def for_arrays(self) -> np.random.Generator:
+        """One of NumPy's generators that follows from the position, or else from the seed."""
+        if self._arrays is None:
+            self._arrays = np.random.default_rng(self._position or self.initial_seed())
+        return self._arrays
+
+
+def stream_of_thread() -> Stream | None:
+    """That of the loader for which this thread makes a batch."""
+    return getattr(_here, "stream", None)
 
 
 class End(enum.Enum):
@@ -130,23 +178,31 @@ class Worker:
 
     def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, context: Any) -> None:
         self.info = info
-        self.tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
+        self.tasks: queue.SimpleQueue[tuple[int, Position, Any] | None] = queue.SimpleQueue()
         self.answers: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self.epoch = 0  # tasks of another epoch are not begun
         self.process = Process(fetch, info, init, context) if context is not None else None
+        self.begun = threading.Event()  # a thread has called worker_init_fn
         make = self.process or Local(fetch, info, init)
         threading.Thread(target=self._serve, args=(make,), name=f"DataLoader {info.id}", daemon=True).start()
 
     def _serve(self, make: Local | Process) -> None:
         begun = 0
+        failed: Raised | None = None
+        if isinstance(make, Local):
+            try:
+                make.begin()
+            except BaseException as error:
+                failed = Raised(error)
+        self.begun.set()
         try:
             while (next_task := self.tasks.get()) is not None:
-                epoch, task = next_task
+                epoch, position, task = next_task
                 if epoch != self.epoch:
                     continue
                 try:
                     fresh, begun = epoch != begun, epoch
-                    answer = make(task, fresh)
+                    answer = failed or make(task, position, fresh)
                 except BaseException as error:  # every error is passed to the caller
                     answer = Raised(error)
                 self.answers.put((epoch, answer))
@@ -196,16 +252,23 @@ class Local:
 
     def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None) -> None:
         self._given, self._info, self._init = fetch, info, init
-        self._fetch: Fetch | None = None
+        self._fetch = fetch.restart()
+        self._stream = Stream(info.seed)
+        self._seeded = False  # by worker_init_fn
 
-    def __call__(self, task: Any, fresh: bool) -> Any:
-        if self._fetch is None:
-            _here.info = self._info
-            if self._init is not None:
+    def begin(self) -> None:
+        """Calls worker_init_fn."""
+        _here.info = self._info
+        if self._init is not None:
+            with self._stream.at(None):
                 self._init(self._info.id)
-        if fresh or self._fetch is None:
+            self._seeded = self._stream.initial_seed() != self._info.seed
+
+    def __call__(self, task: Any, position: Position, fresh: bool) -> Any:
+        if fresh:
             self._fetch = self._given.restart()
-        return self._fetch(task)
+        with self._stream.at(None if self._seeded else position):
+            return self._fetch(task)
 
     def close(self) -> None:
         """Has nothing to release."""
@@ -251,11 +314,11 @@ class Process:
             ) from error
         theirs.close()
 
-    def __call__(self, task: Any, fresh: bool) -> Any:
+    def __call__(self, task: Any, position: Position, fresh: bool) -> Any:
         from multiprocessing.connection import wait
 
         try:
-            self._pipe.send((task, fresh))
+            self._pipe.send((task, position, fresh))
             # On Windows the pipe stays open when a process ends before it took its end.
             if self._pipe not in wait([self._pipe, self._process.sentinel]):
                 raise EOFError
@@ -295,13 +358,16 @@ def _main(_: Started, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any]
     np.random.seed(info.seed % (1 << 32))
     parent = multiprocessing.parent_process()
     assert parent is not None
-    make = Local(fetch, WorkerInfo(info.id, info.num_workers, info.seed, fetch.dataset), init)
+    make, begun = Local(fetch, WorkerInfo(info.id, info.num_workers, info.seed, fetch.dataset), init), False
     # A parent that was killed sends nothing.
     while pipe in wait([pipe, parent.sentinel]):
         trace = ""
         try:
             if (message := pipe.recv()) is None:
                 return
+            if not begun:
+                make.begin()
+                begun = True
             answer = transform(_host, make(*message))
         except EOFError:
             return

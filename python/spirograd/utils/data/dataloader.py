@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import math
 import multiprocessing
+import random
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from ..._core import Generator
+import numpy as np
+
+from ..._core import Generator, initial_seed
 from ...base.tree import transform
 from ...base.types import DeviceLike
 from ._collate import default_collate, default_convert, gather, moved, table_of, tensors
-from ._worker import End, Fetch, Worker, WorkerInfo
+from ._worker import End, Fetch, Stream, Worker, WorkerInfo
 from .dataset import is_iterable
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
@@ -46,7 +51,11 @@ class DataLoader:
     `__iter__` alone. Rows of arrays, tensors and a `TensorDataset` are read a batch at a time; other data sets are
     asked for one sample after the other.
 
-    The order depends on the generator alone, whatever the number of workers. Batch i is made by worker i % n.
+    The order depends on the generator alone, whatever the number of workers. Batch i is made by worker i % n. While it
+    is made, spirograd's random numbers come from a stream that follows from the generator and i, so they are the same
+    for any number of workers, threads or processes, and the program's own are not touched. `random` and `numpy.random`
+    are seeded in each process; threads share them with the program, in no fixed order, and seeds that `worker_init_fn`
+    gives them there do not last.
 
     Args:
         dataset: the samples.
@@ -60,7 +69,8 @@ class DataLoader:
         pin_memory: accepted; uploads have their own pinned memory.
         drop_last: leaves out a last batch that is short.
         timeout: seconds to wait for a batch of a worker; 0 waits for ever.
-        worker_init_fn: called with the worker's number in each worker, before its first batch.
+        worker_init_fn: called with the worker's number in each worker, before its first batch. `initial_seed()` is
+            the worker's seed there; after another `manual_seed()`, the worker's stream goes on from that.
         multiprocessing_context: None for threads; "spawn" (or a context of `multiprocessing`) for processes, which
             need a data set that can be pickled and a program under ``if __name__ == "__main__":``.
         generator: the stream for `shuffle` and the seeds of workers; None is the common one.
@@ -152,7 +162,7 @@ class DataLoader:
         table = table_of(self.dataset) if collate is gather else None
         fetch = Fetch(self.dataset, collate, self._stream, self._batched, self.drop_last, table)
         if self.num_workers == 0 or (table is not None and not table.on_host):
-            batches = self._alone(fetch)  # rows on a device are only recorded here, which is no work for a worker
+            batches = self._alone(fetch, seed)  # rows on a device are only recorded here, which is no work for a worker
         else:
             batches = self._together(fetch, seed)
 
@@ -169,24 +179,26 @@ class DataLoader:
             return itertools.repeat(self.batch_size or 1)
         return iter(self.batch_sampler if self._batched else self.sampler)  # type: ignore[arg-type]
 
-    def _alone(self, fetch: Fetch) -> Iterator[Any]:
-        fetch = fetch.restart()
-        for task in self._tasks():
-            if (batch := fetch(task)) is End.END:
+    def _alone(self, fetch: Fetch, seed: int) -> Iterator[Any]:
+        fetch, stream = fetch.restart(), Stream(initial_seed())
+        for i, task in enumerate(self._tasks()):
+            with stream.at((seed, i)):
+                batch = fetch(task)
+            if batch is End.END:
                 return
             yield batch
 
     def _together(self, fetch: Fetch, seed: int) -> Iterator[Any]:
         with self._working(fetch, seed) as crew:
-            tasks = self._tasks()
+            tasks = enumerate(self._tasks())
             idle = deque(crew.workers)  # whose turn it is; without those whose stream has ended
             asked: deque[Worker] = deque()
 
             def ask() -> None:
-                if idle and (task := next(tasks, End.END)) is not End.END:
+                if idle and (task := next(tasks, None)) is not None:
                     worker = idle[0]
                     idle.rotate(-1)
-                    worker.tasks.put((crew.epoch, task))
+                    worker.tasks.put((crew.epoch, (seed, task[0]), task[1]))
                     asked.append(worker)
 
             for _ in range(self.num_workers * (self.prefetch_factor or 2)):
@@ -208,7 +220,7 @@ class DataLoader:
             context: Any = self.multiprocessing_context
             if isinstance(context, str):
                 context = multiprocessing.get_context(context)
-            crew = Crew(fetch, self.num_workers, seed, self.worker_init_fn, context)
+            crew = Crew(fetch, self.num_workers, seed, self.worker_init_fn, context, self.timeout)
             if self.persistent_workers and self._crew is None:
                 self._crew = crew
                 weakref.finalize(self, crew.close).atexit = False
@@ -230,16 +242,29 @@ class DataLoader:
 class Crew:
     """The workers of a loader."""
 
-    def __init__(self, fetch: Fetch, count: int, seed: int, init: Callable[[int], Any] | None, context: Any) -> None:
+    def __init__(
+        self, fetch: Fetch, count: int, seed: int, init: Callable[[int], Any] | None, context: Any, timeout: float
+    ) -> None:
         self.busy = False
         self.epoch = 0
         self.workers: list[Worker] = []
+        shares = init is not None and context is None
         try:
-            for i in range(count):
-                self.workers.append(Worker(fetch, WorkerInfo(i, count, seed + i, fetch.dataset), init, context))
+            with _kept_streams() if shares else nullcontext():
+                for i in range(count):
+                    self.workers.append(Worker(fetch, WorkerInfo(i, count, seed + i, fetch.dataset), init, context))
+                if shares:
+                    self._wait(timeout)
         except BaseException:
             self.close()
             raise
+
+    def _wait(self, timeout: float) -> None:
+        """Until worker_init_fn has returned in all. A worker that takes too long raises where its batch is missed."""
+        end = time.monotonic() + (timeout or math.inf)
+        for worker in self.workers:
+            while not worker.begun.wait(0.1) and time.monotonic() < end:  # so that Ctrl-C comes through on Windows
+                pass
 
     def begin(self) -> None:
         """Begins a new epoch."""
@@ -258,6 +283,18 @@ class Crew:
         """Ends the workers, which finish their present batches."""
         for worker in self.workers:
             worker.close()
+
+
+@contextmanager
+def _kept_streams() -> Iterator[None]:
+    """`random` and `numpy.random` belong to the process: threads that seed them do so for everybody. They go on as if
+    nothing had happened."""
+    python, arrays = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(arrays)
 
 
 def _same(sample: Any) -> Any:
