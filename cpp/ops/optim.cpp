@@ -93,6 +93,44 @@ Tensor adadelta(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   return p - step * lr;
 }
 
+// With the mean of what the parameter was.
+Tensor asgd(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &eta = n[0], &shrink = n[1], &mu = n[2];
+  const Tensor next = p * shrink - g * eta;
+  s[0] = kept(next, s[0], mu);
+  return next;
+}
+
+Tensor rprop(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &shrink = n[0], &grow = n[1], &least = n[2], &largest = n[3];
+  const Tensor change = g * s[0], turned = change < 0;
+  const Tensor size = where(change > 0, s[1] * grow, where(turned, s[1] * shrink, s[1]));
+  s[1] = minimum(maximum(size, least), largest);
+  s[0] = where(turned, Tensor(0.0), g);
+  return p - sign(s[0]) * s[1];
+}
+
+Tensor root_mean_square(const Tensor& x) { return sqrt(mean(square(x))); }
+
+// The squares of a matrix are the product of those of its rows and columns: s[0], s[1], or s[2] for all elements.
+Tensor adafactor(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &rate = n[0], &taken = n[1], &least = n[2], &d = n[3], &shrink = n[4];
+  const double eps = p.dtype() == DType::float64 ? 0x1p-52 : 0x1p-23;
+  const bool by_type = n[5]->number.f < 0;
+  const Tensor tiny = by_type ? Tensor(eps) : n[5], tiny_square = by_type ? Tensor(eps * eps) : n[6];
+  Tensor squares;
+  if (s[2]) {
+    squares = s[2] = kept(square(g), s[2], taken);
+  } else {
+    s[0] = kept(mean(square(g), {-1}, true), s[0], taken);
+    s[1] = kept(mean(square(g), {-2}, true), s[1], taken);
+    squares = s[0] * s[1] / maximum(mean(s[0], {-2}, true), tiny);
+  }
+  const Tensor step = g / sqrt(maximum(squares, tiny_square));
+  const Tensor size = maximum(root_mean_square(p), least) * rate;
+  return shrunk(p, shrink) - step * (size / maximum(root_mean_square(step) / d, Tensor(1.0)));
+}
+
 Tensor lion(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   const Tensor &lr = n[0], &beta1 = n[1], &beta2 = n[2], &shrink = n[3];
   const Tensor step = sign(kept(s[0], g, beta1));
@@ -175,6 +213,9 @@ const UpdateRule kRules[] = {
     rule("rmsprop", 3, 4, rmsprop),
     rule("adagrad", 1, 2, adagrad),
     rule("adadelta", 2, 3, adadelta),
+    rule("asgd", 1, 3, asgd),
+    rule("rprop", 2, 4, rprop),
+    op_by_op(rule("adafactor", 3, 7, adafactor, 4)),
     rule("lion", 1, 4, lion, 3),
     rule("lamb", 2, 7, lamb),
     rule("lars", 1, 5, lars),

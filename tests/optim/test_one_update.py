@@ -22,6 +22,8 @@ OPTIMIZERS: dict[str, Make] = {
     "RMSprop": lambda ps, **k: sg.optim.RMSprop(ps, lr=0.1, momentum=0.5, centered=True, **k),
     "Adagrad": lambda ps, **k: sg.optim.Adagrad(ps, lr=0.1, **k),
     "Adadelta": lambda ps, **k: sg.optim.Adadelta(ps, lr=0.1, **k),
+    "ASGD": lambda ps, **k: sg.optim.ASGD(ps, lr=0.1, t0=1, weight_decay=0.1, **k),
+    "Rprop": lambda ps, **k: sg.optim.Rprop(ps, lr=0.1, **k),
     "Lion": lambda ps, **k: sg.optim.Lion(ps, lr=0.1, weight_decay=0.1, **k),
     "LAMB": lambda ps, **k: sg.optim.LAMB(ps, lr=0.1, **k),
     "LARS": lambda ps, **k: sg.optim.LARS(ps, lr=0.1, momentum=0.9, **k),

@@ -92,6 +92,35 @@ def adadelta(p: np.ndarray, g: np.ndarray, s: State, t: int, o: dict[str, Any]) 
     return p - o["lr"] * step
 
 
+def asgd(p: np.ndarray, g: np.ndarray, s: State, t: int, o: dict[str, Any]) -> np.ndarray:
+    eta, mu = s.get("eta", o["lr"]), s.get("mu", 1.0)
+    p = p * (1 - o["lambd"] * eta) - eta * g
+    s["mean"] = p if mu == 1 else s["mean"] + (p - s["mean"]) * mu
+    s["eta"], s["mu"] = o["lr"] / (1 + o["lambd"] * o["lr"] * t) ** o["alpha"], 1 / max(1, t - o["t0"])
+    return p
+
+
+def rprop(p: np.ndarray, g: np.ndarray, s: State, t: int, o: dict[str, Any]) -> np.ndarray:
+    (shrink, grow), change = o["etas"], g * s.get("g", 0)
+    size = s.get("size", o["lr"]) * np.where(change > 0, grow, np.where(change < 0, shrink, 1))
+    s["size"], s["g"] = np.clip(size, *o["step_sizes"]), np.where(change < 0, 0, g)
+    return p - np.sign(s["g"]) * s["size"]
+
+
+def adafactor(p: np.ndarray, g: np.ndarray, s: State, t: int, o: dict[str, Any]) -> np.ndarray:
+    eps, new = o["eps"][0] or 2.0**-52, t ** o["beta2_decay"]
+    if p.ndim > 1:
+        rows, columns = (g**2).mean(-1, keepdims=True), (g**2).mean(-2, keepdims=True)
+        rows = s["rows"] = s.get("rows", 0) * (1 - new) + rows * new
+        columns = s["columns"] = s.get("columns", 0) * (1 - new) + columns * new
+        squares = rows * columns / np.maximum(rows.mean(-2, keepdims=True), eps)
+    else:
+        squares = s["v"] = s.get("v", 0) * (1 - new) + g**2 * new
+    step = g / np.sqrt(np.maximum(squares, eps**2))
+    rate = min(o["lr"], t**-0.5) * max(o["eps"][1], np.sqrt((p**2).mean()))
+    return p * (1 - o["lr"] * o["weight_decay"]) - rate * step / max(1, np.sqrt((step**2).mean()) / o["d"])
+
+
 def lion(p: np.ndarray, g: np.ndarray, s: State, t: int, o: dict[str, Any]) -> np.ndarray:
     beta1, beta2 = o["betas"]
     m = s.get("m", 0)
@@ -159,6 +188,12 @@ CASES: list[tuple[str, Formula, dict[str, Any]]] = [
     ("Adagrad", adagrad, {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.5, "maximize": True}),
     ("Adadelta", adadelta, {"lr": 0.7, "weight_decay": 0.1}),
     ("Adadelta", adadelta, {"rho": 0.8, "eps": 1e-4, "maximize": True}),
+    ("ASGD", asgd, {"lr": 0.1, "t0": 20, "weight_decay": 0.1}),
+    ("ASGD", asgd, {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 0, "maximize": True}),
+    ("Rprop", rprop, {"lr": 0.01}),
+    ("Rprop", rprop, {"lr": 0.01, "etas": (0.4, 1.3), "step_sizes": (0.001, 0.05), "maximize": True}),
+    ("Adafactor", adafactor, {"lr": 0.1}),
+    ("Adafactor", adafactor, {"lr": 0.05, "eps": (1e-3, 1e-2), "d": 2.0, "weight_decay": 0.1, "maximize": True}),
     ("Lion", lion, {"lr": 0.01, "weight_decay": 0.1}),
     ("Lion", lion, {"lr": 0.01, "betas": (0.8, 0.9), "maximize": True}),
     ("LAMB", lamb, {"lr": 0.01, "weight_decay": 0.1}),
@@ -171,7 +206,7 @@ CASES: list[tuple[str, Formula, dict[str, Any]]] = [
 ]
 # Weight decay is taken from p, not added to g; or it is in the formula.
 DECOUPLED = {"AdamW", "Lion", "Muon"}
-WITHIN = {"LAMB", "LARS"}
+WITHIN = {"LAMB", "LARS", "Rprop", "Adafactor"}
 
 
 def name_of(case: Any) -> str:

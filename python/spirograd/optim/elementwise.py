@@ -1,41 +1,16 @@
-"""Optimisers whose step is written with tensors: ASGD, Rprop and Adafactor. All of a step is one submission."""
+"""Optimisers that keep their rates: ASGD for a group, Rprop for each element, Adafactor for rows and columns."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
-from .._core import Tensor, ones_like, sign, where, zeros_like
-from ..base.grad_mode import no_grad
-from .optimizer import Group, Optimizer, Params, at_least_zero
-from .rule import unused
+from .._core import Tensor
+from .optimizer import Group, Params, at_least_zero
+from .rule import Counts, RuleOptimizer, Scalar, choose, root, unused
 
 
-class _Elementwise(Optimizer):
-    """One parameter after the other: write _step(). A step that fails leaves the states as they were."""
-
-    _before: dict[Tensor, dict[str, Any]]
-
-    def _update(self) -> None:
-        self._before = {p: dict(state) for p, state in self._state.items()}
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        state = self._state[p]
-                        state["step"] = state.get("step", 0) + 1
-                        self._step(group, p, -p.grad if group["maximize"] else p.grad, state)
-
-    def _undo(self) -> None:
-        self._state.clear()
-        self._state.update(self._before)
-
-    def _step(self, group: Group, p: Tensor, g: Tensor, state: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-
-class ASGD(_Elementwise):
+class ASGD(RuleOptimizer):
     """Averaged gradient descent (Polyak and Juditsky, 1992): p falls along g with a falling rate, and the state `ax` is
     the mean of p from step t0 on.
 
@@ -78,19 +53,29 @@ class ASGD(_Elementwise):
         at_least_zero("ASGD", **numbers)
         super().__init__(params, {**numbers, "maximize": maximize})
 
-    def _step(self, group: Group, p: Tensor, g: Tensor, state: dict[str, Any]) -> None:
-        lr, lambd, t = group["lr"], group["lambd"], state["step"]
-        eta, mu = state.get("eta", lr), state.get("mu", 1.0)
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
-        p.mul_(1 - lambd * eta).sub_(eta * g)
-        mean = state.get("ax")
-        state["ax"] = p.detach().clone() if mu == 1 or mean is None else mean + (p.detach() - mean) * mu
-        state["eta"] = lr / (1 + lambd * lr * t) ** group["alpha"]
-        state["mu"] = 1 / max(1.0, t - group["t0"])
+    _rule = "asgd"
+    # The rate and the share of the mean are those that the step before left, for which lr was that of then.
+    _start: ClassVar[Counts] = {"step": 0.0, "eta": 0.0, "mu": 1.0, "_eta": 0.0, "_mu": 1.0}
+
+    def _kept(self, group: Group) -> tuple[str | None, ...]:
+        return ("ax",)
+
+    def _advanced(self, group: Group, counts: Counts) -> Counts:
+        lr, step = group["lr"], counts["step"] + 1
+        after = step - group["t0"]
+        return {
+            "step": step,
+            "eta": lr / (1 + group["lambd"] * lr * step) ** group["alpha"],
+            "mu": choose(after > 1, 1 / (after + (after == 0)), 1.0),
+            "_eta": choose(counts["step"] > 0, counts["eta"], lr),
+            "_mu": counts["mu"],
+        }
+
+    def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
+        return counts["_eta"], 1 - group["lambd"] * counts["_eta"], counts["_mu"]
 
 
-class Rprop(_Elementwise):
+class Rprop(RuleOptimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993), without undoing steps.
 
     Each element has a step size of its own, which grows while the sign of its gradient stays, and shrinks when it
@@ -132,18 +117,22 @@ class Rprop(_Elementwise):
             raise ValueError(f"Rprop: etas are {etas}; use one between 0 and 1 and one above 1")
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
 
-    def _step(self, group: Group, p: Tensor, g: Tensor, state: dict[str, Any]) -> None:
-        (shrink, grow), (least, largest) = group["etas"], group["step_sizes"]
-        size = state.get("step_size")
-        size = ones_like(p) * group["lr"] if size is None else size
-        change = g * state["prev"] if "prev" in state else zeros_like(p)
-        factor = where(change > 0, grow, where(change < 0, shrink, ones_like(p)))  # numbers alone are float32
-        state["step_size"] = (size * factor).clamp(least, largest)
-        state["prev"] = where(change < 0, 0.0, g)
-        p.sub_(sign(state["prev"]) * state["step_size"])
+    _rule = "rprop"
+
+    def _kept(self, group: Group) -> tuple[str | None, ...]:
+        return "prev", "step_size"
+
+    def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor | None:
+        return _core.full_like(p.detach(), group["lr"]) if name == "step_size" else super()._fresh(group, p, name)
+
+    def _penalty(self, group: Group) -> float:
+        return 0.0
+
+    def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
+        return *group["etas"], *group["step_sizes"]
 
 
-class Adafactor(_Elementwise):
+class Adafactor(RuleOptimizer):
     """Adafactor (Shazeer and Stern, 2018): the running squares of a matrix are kept as those of its rows and columns.
 
     Args:
@@ -187,31 +176,25 @@ class Adafactor(_Elementwise):
         defaults = {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "maximize": maximize})
 
-    def _step(self, group: Group, p: Tensor, g: Tensor, state: dict[str, Any]) -> None:
-        lr, t = group["lr"], state["step"]
-        eps1, eps2 = group["eps"]
-        if eps1 is None:
-            eps1 = 2.0**-52 if p.dtype == _core.float64 else 2.0**-23
-        new = t ** group["beta2_decay"]
-        rate = min(lr, 1 / math.sqrt(t))
-        alpha = (_root_mean_square(p)).clamp(min=eps2) * rate
-        if group["weight_decay"]:
-            p.mul_(1 - lr * group["weight_decay"])
-        if g.ndim > 1:
-            rows = _followed(state, "row_var", (g * g).mean(-1, keepdim=True), new)
-            columns = _followed(state, "col_var", (g * g).mean(-2, keepdim=True), new)
-            squares = rows @ columns / rows.mean(-2, keepdim=True).clamp(min=eps1)
-        else:
-            squares = _followed(state, "variance", g * g, new)
-        update = g * squares.clamp(min=eps1 * eps1).rsqrt()
-        p.sub_(alpha * update / (_root_mean_square(update) / group["d"]).clamp(min=1.0))
+    _rule = "adafactor"
 
+    def _kept(self, group: Group) -> tuple[str | None, ...]:
+        return "row_var", "col_var", "variance"
 
-def _root_mean_square(x: Tensor) -> Tensor:
-    return (x * x).mean().sqrt()
+    def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor | None:
+        if (name == "variance") == (p.ndim > 1):
+            return None
+        sizes = list(p.shape)
+        if name != "variance":
+            sizes[-1 if name == "row_var" else -2] = 1
+        return _core.zeros(sizes, dtype=p.dtype, device=p.device)
 
+    def _penalty(self, group: Group) -> float:
+        return 0.0
 
-def _followed(state: dict[str, Any], name: str, value: Tensor, new: float) -> Tensor:
-    before = state.get(name)
-    state[name] = value * new if before is None else before + (value - before) * new
-    return state[name]  # type: ignore[no-any-return]
+    def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
+        step, (eps, least) = counts["step"], group["eps"]
+        most = 1 / root(step)
+        rate = choose(most < lr, most, lr)
+        shrink, tiny = 1 - lr * group["weight_decay"], -1.0 if eps is None else eps
+        return rate, step ** group["beta2_decay"], least, group["d"], shrink, tiny, tiny * tiny

@@ -35,7 +35,7 @@ def root(x: Scalar) -> Scalar:
     return _core.sqrt(x) if isinstance(x, Tensor) else math.sqrt(x)
 
 
-def choose(condition: Scalar, a: float, b: float) -> Scalar:
+def choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """a where the condition holds, else b."""
     return _core.where(condition, a, b) if isinstance(condition, Tensor) else a if condition else b
 
@@ -106,8 +106,8 @@ class RuleOptimizer(Optimizer):
         """The counts of the next step."""
         return {"step": counts["step"] + 1}
 
-    def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor:
-        """A state before the first step."""
+    def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor | None:
+        """A state before the first step; None where a parameter of these sizes has none."""
         return _core.zeros_like(p.detach())
 
     def _penalty(self, group: Group) -> float:
@@ -186,8 +186,8 @@ class RuleOptimizer(Optimizer):
             for name, value in self._start.items():
                 state.setdefault(name, value)
             for one in kept:
-                if one is not None and one not in state:
-                    state[one] = self._fresh(group, p, one)
+                if one is not None and one not in state and (fresh := self._fresh(group, p, one)) is not None:
+                    state[one] = fresh
                     self._made.append((p, one))
             counts = (state[name] for name in self._start)
             key = (p.device, *(id(c) if isinstance(c, Tensor) else c for c in counts))
@@ -195,7 +195,7 @@ class RuleOptimizer(Optimizer):
         return [self._batch(group, params, kept) for params in same.values()]
 
     def _batch(self, group: Group, params: list[Tensor], kept: tuple[str | None, ...]) -> _Batch:
-        states = [[None if name is None else self._state[p][name] for name in kept] for p in params]
+        states = [[None if name is None else self._state[p].get(name) for name in kept] for p in params]
         update = _core._Update(self._rule_of(group), params, states)
         first = self._state[params[0]]
         # Parameters that are not in this batch may share these tensors.
