@@ -1,12 +1,14 @@
 """Draws programs: line after line, each tried at once on a reference, so that the next one knows all shapes.
 
-VALUES and WRITES are the tables of statements.py. An entry is a function of a `Drawing` that gives the text of the
-right side of a line, or of the whole line for writes in place; None or LookupError where nothing fits.
+VALUES and WRITES are tables that statements.py, gradients.py, training.py and types_and_chances.py fill. An entry is a
+function of a `Drawing` that gives the text of the right side of a line, or of whole lines for writes in place; None or
+LookupError where nothing fits. It belongs to a family, and the fuzzer says how much of what it draws each of them is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +17,45 @@ from program import Backend, Program, Run, array_of
 
 LARGEST = 400.0  # magnitude of a value
 MOST = 3000  # elements of a value
+# With a large eps: a gradient that is rounding and nothing else must not become a step of full length.
+OPTIMIZERS = (
+    "SGD({}, lr=0.125)",
+    "SGD({}, lr=0.125, momentum=0.5, nesterov=True, weight_decay=0.125)",
+    "SGD({}, lr=0.125, momentum=0.5, dampening=0.25, maximize=True)",
+    "Adam({}, lr=0.125, eps=0.125)",
+    "Adam({}, lr=0.125, eps=0.125, amsgrad=True, weight_decay=0.125)",
+    "AdamW({}, lr=0.125, eps=0.125)",
+    "NAdam({}, lr=0.125, eps=0.125)",
+    "RAdam({}, lr=0.125, eps=0.125)",
+    "Adamax({}, lr=0.125, eps=0.125)",
+    "Adagrad({}, lr=0.125, eps=0.125, lr_decay=0.25)",
+    "Adadelta({}, lr=0.125, eps=0.125)",
+    "RMSprop({}, lr=0.125, eps=0.125, momentum=0.5, centered=True)",
+    "Rprop({}, lr=0.125)",
+    "ASGD({}, lr=0.125, t0=2)",
+    "Adafactor({}, lr=0.125)",
+)
 
 Statement = Callable[["Drawing"], "str | None"]
-VALUES: list[tuple[int, Statement]] = []  # weight, what a new name is bound to
-WRITES: list[tuple[int, Statement]] = []  # whole lines
+Table = list[tuple[int, str, Statement]]  # weight, family, statement
+VALUES: Table = []  # what a new name is bound to
+WRITES: Table = []  # whole lines
 
 
-def value(weight: int) -> Callable[[Statement], Statement]:
-    return lambda f: (VALUES.append((weight, f)), f)[1]
+def value(weight: int, family: str = "tensors") -> Callable[[Statement], Statement]:
+    return entry(VALUES, weight, family)
 
 
-def write(weight: int) -> Callable[[Statement], Statement]:
-    return lambda f: (WRITES.append((weight, f)), f)[1]
+def write(weight: int, family: str = "writes") -> Callable[[Statement], Statement]:
+    return entry(WRITES, weight, family)
+
+
+def entry(table: Table, weight: int, family: str) -> Callable[[Statement], Statement]:
+    def add(statement: Statement) -> Statement:
+        table.append((weight, family, statement))
+        return statement
+
+    return add
 
 
 class Drawing:
@@ -40,6 +69,10 @@ class Drawing:
         self.leaves: list[str] = []  # those that want gradients
         self.given: set[str] = set()  # all leaves
         self.roots: dict[str, str] = {}  # whose memory a name may share
+        self.modules: dict[str, Callable[[], str]] = {}  # names, and what gives the text of a call
+        self.pulled: list[tuple[str, str, str]] = []  # gradients with a graph: of what, along what
+        self.half = self.maybe(0.25)  # half types come in, and all is judged by their accuracy
+        self.families: list[str] = []  # of the statements
         self.keys = self.names_given = 0
 
     # ---- chance ------------------------------------------------------------------------------------------------------
@@ -98,9 +131,25 @@ class Drawing:
         rank = len(self.shape(name))
         return tuple(d for d in range(rank) if self.maybe(0.5)) or (self.below(rank),)
 
-    def new_name(self) -> str:
+    def new_name(self, kind: str = "v") -> str:
         self.names_given += 1
-        return f"v{self.names_given - 1}"
+        return f"{kind}{self.names_given - 1}"
+
+    def module(self) -> str:
+        return self.pick(*self.known_modules())  # type: ignore[no-any-return]
+
+    def known_modules(self) -> list[str]:
+        found = [name for name in self.modules if name in self.names]
+        if not found:
+            raise LookupError
+        return found
+
+    def with_gradient(self) -> list[str]:
+        """Leaves that have a .grad."""
+        found = [n for n in self.leaves if n in self.made and self.tensor(n).grad is not None]
+        if not found:
+            raise LookupError
+        return found
 
     def key(self) -> int:
         self.keys += 1
@@ -185,29 +234,38 @@ class Drawing:
             name = self.roots[name]
         return name
 
-    def add_leaf(self, grad: bool) -> None:
+    def add_leaf(self, grad: bool, shape: tuple[int, ...] | None = None) -> str | None:
+        if shape is not None:
+            return self.add_given(str(shape), grad)
         rank = self.pick(0, 1, 1, 2, 2, 2, 3, 3, 4)
         sizes = [str(self.pick(1, 2, 2, 3, 3, 4, 5, 7)) for _ in range(rank)]
         if rank and self.maybe(0.3):
             sizes[0] = "B"
         if rank == 1 and self.maybe(0.1):
             sizes[0] = str(self.pick(0, 33, 130, 1025))
-        shape = f"({', '.join(sizes)}{',' if rank == 1 else ''})"
+        return self.add_given(f"({', '.join(sizes)}{',' if rank == 1 else ''})", grad)
+
+    def add_given(self, shape: str, grad: bool) -> str | None:
         name = self.add_value(f"leaf({self.key()}, {shape}{', True' if grad else ''})")
         if name:
             self.given.add(name)
         if name and grad:
             self.leaves.append(name)
+        return name
 
-    def add_statement(self, table: list[tuple[int, Statement]]) -> bool:
-        weights = np.array([w for w, _ in table], float)
-        statement = table[int(self.random.choice(len(table), p=weights / weights.sum()))][1]
+    def add_statement(self, table: Table) -> bool:
+        weights = np.array([w for w, _, _ in table], float)
+        _, family, statement = table[int(self.random.choice(len(table), p=weights / weights.sum()))]
         try:
             text = statement(self)
         except LookupError:
             return False
-        if text is None:
+        if text is None or not self.add_text(table, text):
             return False
+        self.families.append(family)
+        return True
+
+    def add_text(self, table: Table, text: str) -> bool:
         if table is VALUES:
             if self.maybe(0.08):
                 name = self.new_name()
@@ -219,7 +277,7 @@ class Drawing:
                 self.name_it(name, text)
                 return True
             return self.add_value(text) is not None
-        if not self.try_line(text):
+        if not all([self.try_line(line) for line in text.split("\n")]):
             return False
         if all(self.fits(n) for n in self.made):
             return True
@@ -229,12 +287,15 @@ class Drawing:
 
 def draw(seed: int, reference: Backend) -> Program:
     d = Drawing(seed, reference)
-    compiled = d.maybe(0.12)
+    compiled = d.maybe(0.15)
     for _ in range(1 + d.below(3)):
-        d.add_leaf(grad=not compiled and d.maybe(0.5))
-    if compiled:
-        return draw_step(d)
-    wanted = 3 + d.below(23)
+        d.add_leaf(grad=not compiled and d.maybe(0.6))
+    program = draw_step(d) if compiled else draw_lines(d)
+    return replace(program, families=tuple(d.families))
+
+
+def draw_lines(d: Drawing) -> Program:
+    wanted = 6 + d.below(18)
     for _ in range(4 * wanted):
         if len(d.lines) >= wanted or not d.made:
             break
@@ -246,13 +307,13 @@ def draw(seed: int, reference: Backend) -> Program:
         elif chance < 0.13 and len(d.made) > 2:
             d.made.remove(name := d.pick(*d.made))
             d.try_line(f"del {name}")
-        elif chance < 0.30:
+        elif chance < 0.42:
             d.add_statement(WRITES)
         else:
             d.add_statement(VALUES)
     finish(d)
     runs = 3 if d.maybe(0.4) else 1
-    return Program(seed, tuple(d.lines), runs, (3, 3, 4) if d.maybe(0.5) else (3,))
+    return Program(d.seed, tuple(d.lines), runs, (3, 3, 4) if d.maybe(0.5) else (3,))
 
 
 def finish(d: Drawing) -> None:
@@ -260,6 +321,9 @@ def finish(d: Drawing) -> None:
     held = [n for n in d.made if d.maybe(0.5)] or d.made[-1:]
     want = [n for n in d.made if d.wants_gradient(n)]
     leaves = [n for n in d.leaves if n in d.made]
+    owners = [*leaves, *(n for n in d.modules if n in d.names)]
+    if owners and d.maybe(0.9):
+        d.try_line(f"keep(*gradients({', '.join(owners)}))")
     if want and leaves and d.maybe(0.75):
         ends = {want[max(d.below(len(want)), d.below(len(want)))] for _ in range(2)}
         terms = [f"({n} * {d.number()}).sum()" if d.maybe(0.5) else f"({n} * {n}).mean()" for n in sorted(ends)]
@@ -281,25 +345,31 @@ def draw_step(d: Drawing) -> Program:
     given = tuple((line.split(" = ")[0], line.split(" = ")[1].replace("B", "3")) for line in d.lines)
     d.lines.clear()
     shape = d.pick((3,), (2, 3), (3, 4), (4, 1), ())
-    d.add_value(f"leaf({d.key()}, {shape}, True)")
-    d.leaves = d.made[-1:]
-    if not d.made or not d.leaves:
+    p = d.add_leaf(True, shape)
+    q = d.add_leaf(True, shape) if d.maybe(0.4) else p
+    if not p or not q:
         return Program(d.seed, ("pass",))
-    p = d.leaves[0]
-    rule = d.pick("SGD([{}], lr=0.125)", "SGD([{}], lr=0.125, momentum=0.5)", "Adam([{}], lr=0.125)")
-    d.try_line(f"opt = t.optim.{rule.format(p)}")
+    both = ", ".join(dict.fromkeys((p, q)))
+    d.try_line(f"opt = t.optim.{d.pick(*OPTIMIZERS).format(f'[{both}]')}")
     before = tuple(d.lines)
     d.lines.clear()
     d.lines.append("pass")
-    wanted = 3 + d.below(12)
+    wanted = 3 + d.below(16)
     for _ in range(3 * wanted):
         if len(d.lines) >= wanted or not d.made:
             break
-        d.add_statement(WRITES if d.maybe(0.15) else VALUES)
-    held = [n for n in d.made if n != p and d.maybe(0.5)]
-    want = [n for n in d.made if d.wants_gradient(n) and n != p]
-    if want and d.try_line(f"loss = ({want[-1]} * {want[-1]}).mean() + ({p} * {p}).sum() * 0.125"):
-        for line in ("opt.zero_grad()", "loss.backward()", "opt.step()", f"keep({p}.grad)"):
-            d.try_line(line)
-    d.try_line(f"keep({', '.join([*held, p])})")
+        table = WRITES if d.maybe(0.2) else VALUES
+        d.add_statement([row for row in table if row[1] not in ("modules", "gradients")])  # state of their own
+    held = [n for n in d.made if n not in (p, q) and d.maybe(0.5)]
+    want = [n for n in d.made if d.wants_gradient(n) and n not in (p, q)]
+    end = f"({want[-1]} * {want[-1]}).mean() + " if want else ""
+    if d.try_line(f"loss = {end}(({p} + {q}) * {p}).sum() * 0.125"):
+        lines = [f"opt.zero_grad({d.pick('', 'set_to_none=False')})", "loss.backward()"]
+        if d.maybe(0.3):
+            lines.append(f"({p} + {q}).sin().sum().backward()")
+        if d.maybe(0.3):
+            lines.append(f"t.nn.utils.clip_grad_norm_([{both}], 0.5)")
+        for line in (*lines, f"keep({p}.grad)", "opt.step()"):
+            d.families += ["replays"] * d.try_line(line)
+    d.try_line(f"keep({', '.join([*held, *dict.fromkeys((p, q))])})")
     return Program(d.seed, tuple(d.lines), before=before, given=given)

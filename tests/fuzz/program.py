@@ -20,6 +20,7 @@ import spirograd as sg
 Array = np.ndarray[Any, Any]
 NUMBERS = (0.5, -1.5, 2.0, 0.25, 1.75, -0.5, 1.25)
 REPLAYS = 4  # calls of a compiled step
+TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,20 @@ class Program:
     batches: tuple[int, ...] = (3,)
     before: tuple[str, ...] = ()
     given: tuple[tuple[str, str], ...] = ()
+    families: tuple[str, ...] = ()  # of the statements that were drawn
 
     def text(self) -> str:
         if not self.given:
             return "\n".join([*self.before, *self.lines])
-        body = "".join(f"    {line}\n" for line in self.lines)
+        names, leaves = zip(*self.given, strict=True)
         return "\n".join(
             [
                 *self.before,
                 "@compiled",
-                f"def step({', '.join(name for name, _ in self.given)}):",
-                body + "    return kept()",
+                f"def step({', '.join(names)}):",
+                *(f"    {line}" for line in self.lines),
+                "    return kept()",
+                f"replay(step, lambda: ({', '.join(leaves)},))",
             ]
         )
 
@@ -144,21 +148,56 @@ class Run:
 
     def kept(self) -> list[Any]:
         held, self.held = self.held, []
-        return [x.detach() for x in held]
+        return [None if x is None else x.detach() for x in held]
+
+    def replay(self, step: Callable[..., Any], given: Callable[[], Sequence[Any]]) -> None:
+        """Calls a step several times, with other data."""
+        for call in range(REPLAYS):
+            self.number = call
+            self.out(*step(*given()))
+
+    def module(self, key: int, m: Any) -> Any:
+        """The module with small parameters."""
+        m = m.to(self.backend.device, self.float_type())
+        with self.backend.t.no_grad():
+            for i, p in enumerate(m.parameters()):
+                p.copy_(self.leaf(1000 * key + i, p.shape) * 0.25)
+        return m
+
+    def gradients(self, *owners: Any) -> list[Any]:
+        """The .grad of tensors, and of the parameters of modules."""
+        return [p.grad for x in owners for p in (x.parameters() if hasattr(x, "parameters") else [x])]
+
+    def typed(self, x: Any) -> Any:
+        """The tensor, whose type is shown."""
+        self.shown.append(np.array(TYPES.index(str(x.dtype).rpartition(".")[2])))
+        return x
+
+    def pathwise(self, make: Callable[..., Any], *options: Any) -> Any:
+        """0, whatever the noise was: F(sample, options) does not move with the options, so that
+        density * d sample / d option + d F / d option = 0. Options have the shape of the sample."""
+        options = tuple(x.detach().clone().requires_grad_() for x in options)
+        sample = make(*options).rsample()
+        moves = self.grad(sample.sum(), options)
+        place = sample.detach().clone().requires_grad_()
+        density, *rest = self.grad(make(*options).cdf(place).sum(), (place, *options))
+        return sum(move * density + r for move, r in zip(moves, rest, strict=True))
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def float_type(self) -> Any:
         return self.backend.t.float64 if self.backend.double else self.backend.t.float32
 
     def compiled(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        return sg.compile(step) if self.backend.t is sg else step
+        t = self.backend.t
+        return t.compile(step) if hasattr(t, "Device") else step  # not PyTorch's
 
     def names(self) -> dict[str, Any]:
         random = self.random(1 << 20)
         batches = self.program.batches
-        called = ("leaf", "ints", "out", "keep", "grad", "twice", "loop", "distinct")
+        called = ("leaf", "ints", "out", "keep", "grad", "twice", "loop", "distinct", "kept", "compiled", "replay")
+        called += ("module", "gradients", "typed", "pathwise")
         names = {name: getattr(self, name) for name in called}
-        names |= {"kept": self.kept, "compiled": self.compiled, "t": self.backend.t, "F": self.float_type()}
+        names |= {"t": self.backend.t, "F": self.float_type()}
         names |= {"D": self.backend.device, "B": batches[self.number % len(batches)]}
         names |= {f"n{i}": float(random.choice(NUMBERS)) for i in range(4)}
         names |= {f"k{i}": int(random.integers(0, 2)) for i in range(4)}
@@ -167,17 +206,15 @@ class Run:
     def values(self) -> list[Array | None]:
         """Everything that the program shows, in order."""
         with self.backend.set_up():
-            names = self.names()
-            exec(compile(self.program.text(), "program", "exec"), names)
-            if self.program.given:
-                self.replay(names)
+            exec(compile(self.program.text(), "program", "exec"), self.names())
             self.out(*self.held)
         return self.shown
 
-    def replay(self, names: dict[str, Any]) -> None:
-        for call in range(REPLAYS):
-            self.number = call
-            self.out(*names["step"](*(eval(text, names) for _, text in self.program.given)))
+
+def begin(seed: int, number: int, batches: tuple[int, ...] = (3,)) -> dict[str, Any]:
+    """What a printed program begins with: the names that it uses, on the CPU; what is read is printed."""
+    run = Run(Program(seed, (), batches=batches), Backend("CPU", sg, sg.Device.cpu()), number)
+    return run.names() | {"out": lambda *tensors: print(*tensors, sep="\n")}
 
 
 class Refused(Exception):

@@ -6,7 +6,9 @@
 
 PyTorch in float64 is the reference where it is installed, else this library's CPU in float64, one kernel an operation.
 A difference is judged against how much the reference itself moves when its data moves by a millionth, so that a
-comparison or a division near a jump is no finding. What is found is made shorter and printed as a program.
+comparison or a division near a jump is no finding. What is found is made shorter and printed as a program, which runs
+as it is printed, from this folder. Programs run in processes of their own, so that one that ends its process is a
+finding, too. `--devices canary` runs the library with a mistake of each family, and must find them all.
 """
 
 from __future__ import annotations
@@ -15,25 +17,35 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
-import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import gradients  # noqa: F401  (these fill the tables)
 import spirograd as sg
-import statements  # noqa: F401  (fills the tables)
-from draw import draw
+import statements  # noqa: F401
+import training  # noqa: F401
+import types_and_chances  # noqa: F401
+from draw import VALUES, WRITES, draw
+from mistakes import MISTAKES, Mistaken
 from program import Array, Backend, Program, Refused, run
 
 ROUNDS = 12
 NEGLIGIBLE = 1e-6  # of a gradient that another library says is none
+LEAST_SHARE = 0.02  # of the statements, for each family
+LEAST_LENGTH = 12  # of a program, on average
+SECONDS = 60.0  # for a process to do anything
+MOST_SHORTENED = 12  # programs, in one process
 FARTHEST = 1e6  # beyond, a training diverges, and what comes after it is decided by rounding
 
 
@@ -60,20 +72,10 @@ def reference() -> Backend:
     return Backend("CPU float64 unfused", sg, sg.Device.cpu(), double=True, fuse=False)
 
 
-class Mistaken:
-    """The library with a mistake made on purpose."""
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(sg, name)
-
-    @staticmethod
-    def cumsum(x: sg.Tensor, dim: int) -> sg.Tensor:
-        return x.cumsum(dim) if x.numel() < 6 else x.cumsum(dim) - 0.01
-
-
 def backends(devices: list[str]) -> list[Backend]:
     if devices == ["canary"]:
-        return [Backend("canary", Mistaken(), sg.Device.cpu())]
+        changed = {"": None} | {name: Mistaken({name: f}) for name, f in MISTAKES.items()}
+        return [Backend(f"canary {name}", t or sg, sg.Device.cpu()) for name, t in changed.items()]
     cpu = sg.Device.cpu()
     made = [Backend("CPU fused", sg, cpu), Backend("CPU unfused", sg, cpu, fuse=False)]
     made.append(Backend("CPU float64 fused", sg, cpu, double=True))
@@ -97,7 +99,7 @@ def attempt(program: Program, backend: Backend, number: int) -> Values | Refused
 
 @dataclass
 class Finding:
-    kind: str  # "wrong", "refused" or "accepted"
+    kind: str  # "wrong", "refused", "accepted" or "ended": the process
     backend: str
     number: int
     what: str
@@ -189,12 +191,17 @@ def describe(got: Values, want: Values, program: Program) -> str:
 
 
 def still(program: Program, finding: Finding, base: Backend, others: list[Backend]) -> bool:
+    alive()
+    if finding.kind == "ended":
+        return isinstance(in_a_process(examine_all, program, finding.backend.split(",")), str)
     mine = [b for b in others if b.name == finding.backend]
     return any(f.kind == finding.kind for f in examine(program, base, mine))
 
 
 def shorten(finding: Finding, base: Backend, others: list[Backend]) -> Program:
-    """Leaves out lines, runs and halves of longer lines as long as the finding stays."""
+    """Leaves out runs and lines as long as the finding stays."""
+    if "thread" in finding.what:
+        return finding.program
     program = finding.program
     for runs in (1, 2):
         if runs < program.runs and still(replace(program, runs=runs), finding, base, others):
@@ -241,46 +248,125 @@ def examine_threads(first: Program, second: Program, base: Backend, others: list
                     yield Finding("refused", backend.name, 0, "beside another thread: " + str(got), program)
 
 
-def work_on(job: tuple[int, int, list[str], bool]) -> tuple[list[Finding], Counter[str]]:
+def examine_all(program: Program, devices: list[str]) -> list[Finding]:
+    return list(examine(program, reference(), backends(devices)))
+
+
+def in_a_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns, or a text that says how its process ended."""
+    context = multiprocessing.get_context("spawn")
+    reads, writes = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(writes, function, arguments))
+    process.start()
+    writes.close()
+    result: Any = f"no answer in {SECONDS:.0f} s"
+    try:
+        while reads.poll(SECONDS):
+            result = reads.recv()
+            if result is not None:
+                break
+    except EOFError:
+        process.join()
+        result = f"the process ended with {process.exitcode}"
+    process.kill()
+    process.join()
+    return result
+
+
+listener: Connection | None = None  # of the process that asked
+
+
+def answer(writes: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    global listener
+    listener = writes
+    writes.send(function(*arguments))
+
+
+def alive() -> None:
+    """Tells that the process goes on."""
+    if listener:
+        listener.send(None)
+
+
+Job = tuple[int, int, list[str], bool]  # the first seed, how many, devices, whether to shorten
+Done = tuple[list[Finding], Counter[str]]
+
+
+def done(job: Job) -> Done:
+    """Works on it in a process; where that ends, on the halves, until it is known which program did it."""
+    result = in_a_process(work_on, job)
+    if not isinstance(result, str):
+        return result  # type: ignore[no-any-return]
+    first, count, devices, shorter = job
+    if count > 1:
+        half = count // 2
+        one = done((first, half, devices, shorter))
+        two = done((first + half, count - half, devices, shorter))
+        return one[0] + two[0], one[1] + two[1]
+    finding = Finding("ended", ",".join(devices), 0, result, draw(first, reference()))
+    if shorter:
+        finding.program = shorten(finding, reference(), [])
+    counts = Counter({"programs": 1, "lines": len(finding.program.lines), "ended": 1})
+    return [finding], counts
+
+
+def work_on(job: Job) -> Done:
     first, count, devices, shorter = job
     base, others = reference(), backends(devices)
     findings: list[Finding] = []
     counts: Counter[str] = Counter()
     before: Program | None = None
     for seed in range(first, first + count):
-        if os.environ.get("FUZZ_TRACE"):
-            print(f"seed {seed}", file=sys.stderr, flush=True)
+        alive()
         program = draw(seed, base)
         counts["programs"] += 1
         counts["lines"] += len(program.lines)
+        counts.update(f"family {name}" for name in program.families)
         counts["runs"] += program.runs * len(others)
         found = list(examine(program, base, others))
         if before and seed % 8 == 0:
             found += examine_threads(before, program, base, others)
         before = program
+        counts.update(finding.kind for finding in found)
+        counts.update(f"refused: {finding.what[:90]}" for finding in found if finding.kind == "refused")
+        if devices == ["canary"]:
+            found = [] if any(f.backend == "canary " for f in found) else found  # the mistake is no canary's
+        else:  # one of each kind tells enough of a program
+            found = list({finding.kind: finding for finding in reversed(found)}.values())
         for finding in found:
-            counts[finding.kind] += 1
-            if finding.kind == "refused":
-                counts[f"refused: {finding.what[:90]}"] += 1
-            elif shorter and len(findings) < 12 and "thread" not in finding.what:
+            if shorter and counts["shortened"] < MOST_SHORTENED and finding.kind in ("wrong", "accepted"):
+                counts["shortened"] += 1
                 finding.program = shorten(finding, base, others)
-            findings.append(finding)
+        findings += found
     return findings, counts
 
 
 def report(finding: Finding) -> str:
     program = finding.program
     return (
-        f"\n---- {finding.kind} on {finding.backend}, seed {program.seed}, run {finding.number}\n"
-        f"{program.text()}\n# {finding.what[:600]}"
+        f"\n# ---- {finding.kind} on {finding.backend}, seed {program.seed}, run {finding.number}\n"
+        f"from program import begin; globals().update(begin({program.seed}, {finding.number}, {program.batches}))\n"
+        f"{program.text()}\nout(*kept())\n# {finding.what[:600]}"
     )
+
+
+def thin(counts: Counter[str]) -> list[str]:
+    """What there is too little of in what was drawn."""
+    families = {family for _, family, _ in (*VALUES, *WRITES)} | {"replays"}
+    drawn = sum(n for name, n in counts.items() if name.startswith("family "))
+    shares = {name: counts[f"family {name}"] / max(1, drawn) for name in sorted(families)}
+    print("statements: " + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()))
+    found = [f"{name}: {share:.1%} of the statements" for name, share in shares.items() if share < LEAST_SHARE]
+    if counts["lines"] < LEAST_LENGTH * counts["programs"]:
+        found.append(f"{counts['lines'] / counts['programs']:.1f} lines a program")
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--count", type=int, default=300, help="programs")
-    parser.add_argument("--devices", default="cpu", help="cpu, gpu or both with a comma; canary: wrong sums")
+    parser.add_argument("--devices", default="cpu", help="cpu, gpu or both with a comma; canary: mistakes")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long; 0: never")
     parser.add_argument("--show", action="store_true", help="print the programs, run nothing")
@@ -294,14 +380,14 @@ def main() -> int:
     size = max(1, min(100, options.count // (4 * options.jobs) or 1))
     devices = options.devices.split(",")
     jobs = [
-        (s, min(size, options.seed + options.count - s), devices, not options.whole)
+        (s, min(size, options.seed + options.count - s), devices, not options.whole and devices != ["canary"])
         for s in range(options.seed, options.seed + options.count, size)
     ]
     counts: Counter[str] = Counter()
     findings: list[Finding] = []
     start = perf_counter()
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=40) as pool:
-        for found, counted in pool.imap_unordered(work_on, jobs):
+    with ThreadPool(options.jobs) as pool:
+        for found, counted in pool.imap_unordered(done, jobs):
             counts += counted
             findings += found
             for finding in found:
@@ -319,9 +405,15 @@ def main() -> int:
     )
     if options.json:
         options.json.write_text(json.dumps({"counts": counts, "findings": [report(f) for f in findings]}, indent=1))
+    if devices == ["canary"]:
+        missed = {f"canary {name}" for name in MISTAKES} - {f.backend for f in wrong}
+        print(f"not found: {', '.join(sorted(missed))}" if missed else "every mistake of a canary was found")
+    few = thin(counts) if counts["programs"] >= 200 else []
+    for what in few:
+        print(f"too few: {what}")
     failed = len({f.program.seed for f in wrong})
     print(f"{counts['programs'] - failed} passed, {failed} failed")
-    return bool(wrong)
+    return bool(wrong or few)
 
 
 if __name__ == "__main__":
