@@ -20,19 +20,14 @@ namespace {
 void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
 
 // A gradient that can be written in place without changing another: it may share the value, but not the storage or
-// memory that is seen from outside.
-Tensor apart(const Tensor& g) {
+// memory that is seen from outside, and no two of its elements may share a place, as in expanded tensors.
+Tensor own(const Tensor& g) {
   const EngineLock lock;
+  for (int d = 0; d < g.rank(); ++d)
+    if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
   const Node& value = *g->storage->node.get();
   const bool is_graph_leaf = grad_enabled() && g->requires_grad;
   return is_graph_leaf || (value.buffer && value.buffer->shared) ? clone(g) : snapshot(g);
-}
-
-// The same, and no two of its elements share a place, as in expanded tensors.
-Tensor own(const Tensor& g) {
-  for (int d = 0; d < g.rank(); ++d)
-    if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
-  return apart(g);
 }
 
 // A gradient that is there is written in place, as other names and flat buffers expect. One that is part of a graph is
@@ -358,7 +353,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Ten
   std::vector<Tensor> found = Pass(roots, gradients, options, &inputs).found;
   const GradMode mode(options.create_graph);
   for (Tensor& g : found)
-    if (g) g = apart(g);
+    if (g) g = own(g);
   return found;
 }
 
