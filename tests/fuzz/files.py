@@ -16,6 +16,7 @@ import contextlib
 import faulthandler
 import gzip
 import io
+import json
 import mmap
 import multiprocessing
 import os
@@ -99,6 +100,51 @@ def data_set(name: str, data: bytes) -> Any:
     return from_path(name, read, data)
 
 
+def pretrained(files: dict[str, bytes], name: str, data: bytes) -> Any:
+    """A model of a folder in which one file is another one. What is of another model is refused as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, content in {**files, name: data}.items():
+            (Path(folder) / file).write_bytes(content)
+        try:
+            return sg.models.Llama.from_pretrained(folder)
+        except (ValueError, FileNotFoundError) as error:
+            raise sg.FileFormatError(str(error).partition("\n")[0]) from None
+
+
+def models() -> dict[str, Kind]:
+    """Folders of the hubs, and ONNX and the library tokenizers where they are installed."""
+    state = sg.models.Llama(vocabulary=9, context=4, width=8, inner=6, layers=2, heads=2).state_dict()
+    numbers = {"vocab_size": 9, "max_position_embeddings": 4, "hidden_size": 8, "intermediate_size": 6}
+    numbers |= {"num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 4}
+    scaling = {"rope_type": "llama3", "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    scaling |= {"original_max_position_embeddings": 4}
+    config = json.dumps({**numbers, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "rope_scaling": scaling}).encode()
+    shards = [dict(list(state.items())[i::2]) for i in range(2)]
+    index = {"weight_map": {name: f"{i}.safetensors" for i, shard in enumerate(shards) for name in shard}}
+    files = {f"{i}.safetensors": saved(sg.save_safetensors, shard, ...) for i, shard in enumerate(shards)}
+    files |= {"config.json": config, "model.safetensors.index.json": json.dumps(index).encode()}
+    made = {name: Kind([files[name]], partial(pretrained, files, name)) for name in list(files)[2:]}
+    with contextlib.suppress(ImportError):
+        with tempfile.TemporaryDirectory() as folder:
+            sg.text.train_bpe(["low lower lowest new newer newest"] * 3, 40).save(Path(folder) / "t.json")
+            found = (Path(folder) / "t.json").read_bytes()
+        made["tokenizers"] = Kind([found], partial(from_path, "t.json", sg.text.from_file))
+    with contextlib.suppress(ImportError):
+        small = sg.nn.Sequential(sg.nn.Conv2d(1, 2, 3), sg.nn.ReLU(), sg.nn.Flatten(), sg.nn.Linear(8, 2))
+        graph = sg.onnx.export(small, sg.ones(1, 1, 4, 4)).SerializeToString()
+        made["onnx"] = Kind([graph], partial(from_path, "x.onnx", onnx))
+    return made
+
+
+def onnx(path: Path) -> Any:
+    try:
+        return sg.onnx.load(path)
+    except sg.FileFormatError:
+        raise
+    except sg.Error as error:  # an operator that is not known
+        raise sg.FileFormatError(str(error)) from None
+
+
 def kinds() -> dict[str, Kind]:
     sg.manual_seed(0)
     net = sg.nn.Sequential(sg.nn.Linear(3, 2), sg.nn.BatchNorm1d(2))
@@ -134,6 +180,7 @@ def kinds() -> dict[str, Kind]:
         for form in ((Image and FORMATS) or ())
     ]
     return {
+        **models(),
         **({"image": Kind(images, partial(from_path, "x.png", load_image))} if images else {}),
         "save": Kind([whole, saved(sg.save, [sg.arange(5), "x"], ...)], load, same=True),
         "checkpoint": Kind([training], partial(from_path, "step-1.npz", checkpoints.peek), same=True),

@@ -194,6 +194,5 @@ def read_weights(source: Source) -> dict[str, Tensor]:
 
 def _is_shard(name: Any) -> bool:
     """Whether it is the name of a file of weights in the same folder, and not of another index."""
-    return (
-        isinstance(name, str) and Path(name).name == name not in ("", "..") and not name.endswith(".json")
-    ) and "\0" not in name
+    plain = isinstance(name, str) and name.isprintable() and len(name) < 256
+    return plain and Path(name).name == name not in ("", "..") and not name.endswith(".json")

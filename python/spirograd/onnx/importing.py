@@ -38,7 +38,9 @@ class OnnxModule(Module):
         self._nodes = [Node(node) for node in graph.node]
         unknown = sorted({n.op for n in self._nodes} - set(FUNCTIONS))
         if unknown:
-            raise Error(f"onnx.load: {', '.join(unknown)} are not known here; export the model without them")
+            raise Error(
+                f"onnx.load: {shown(', '.join(unknown), 200)} are not known here; export the model without them"
+            )
         self._check_names(tensors)
         read_as_data = {name for node in self._nodes for name in node.data_inputs()}
         self._constants: dict[str, Any] = {name: t for name, t in tensors.items() if name not in read_as_data}
@@ -61,7 +63,9 @@ class OnnxModule(Module):
             raise FileFormatError("onnx.load: a name of an input stands for two values, or for none; export it again")
         for node in self._nodes:
             if unknown := [name for name in node.inputs if name not in known]:
-                raise FileFormatError(f"onnx.load: {node.op} reads {shown(unknown[0])}, which nothing makes before it")
+                raise FileFormatError(
+                    f"onnx.load: {shown(node.op)} reads {shown(unknown[0])}, which nothing makes before it"
+                )
             known.update(node.outputs)
         if unknown := [name for name in self.outputs if name not in known or not name]:
             raise FileFormatError(f"onnx.load: the output {shown(unknown[0])} is one that nothing makes")
