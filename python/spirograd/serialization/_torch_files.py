@@ -17,7 +17,7 @@ from ..base.stand_in import StandIn
 from ..sparse import SparseTensor
 from ._arrays import DTYPES, Array, values_of
 from ._torch import KINDS
-from ._trees import DEPTH, bad_key, is_key, refused, too_deep
+from ._trees import DEPTH, bad_key, inside, is_key, refused, too_deep
 
 STORAGES = {dtype: f"{kind}Storage" for kind, dtype in zip(KINDS, DTYPES, strict=True)}
 STORAGES |= {"complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage"}
@@ -77,7 +77,7 @@ class Pickle:
                 if not is_key(key):
                     raise bad_key("save", where, key)
                 self.write(key, where, depth + 1)
-                self.write(value, f"{where}[{key!r}]", depth + 1)
+                self.write(value, inside(where, key), depth + 1)
             self.code += b"u"
         elif isinstance(x, (Tensor, np.ndarray)) or (isinstance(x, StandIn) and x.is_complex()):
             self.tensor(x, where)

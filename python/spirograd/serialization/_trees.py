@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import FileFormatError, Tensor
-from ._arrays import RAW, SCALARS, Array, reason, tensor_of, values_of
+from ._arrays import RAW, SCALARS, Array, reason, shown, tensor_of, values_of
 from ._paths import MapLocation, library
 
 TREE = "tree.json"
@@ -79,7 +79,7 @@ class Writer:
     def pair(self, key: Any, value: Any, where: str, depth: int) -> list[Any]:
         if not is_key(key):
             raise bad_key("save", where, key)
-        return [self.tree(key, where, depth + 1), self.tree(value, f"{where}[{key!r}]", depth + 1)]
+        return [self.tree(key, where, depth + 1), self.tree(value, inside(where, key), depth + 1)]
 
     def number(self, x: Any, where: str) -> int:
         if id(x) not in self.numbers:
@@ -88,6 +88,11 @@ class Writer:
             self.arrays.append(values)
             self.kept.append(x)
         return self.numbers[id(x)]
+
+
+def inside(where: str, key: Any) -> str:
+    """What messages call an entry of a dict: of a bounded length, whatever the keys are."""
+    return f"{where[-400:]}[{shown(repr(key))}]"
 
 
 def too_deep(op: str, where: str) -> ValueError:
@@ -158,7 +163,7 @@ class Reader:
             key = self.tree(pair[0], where, depth + 1)
             if not is_key(key) or key in made:
                 raise self.bad(where, f"has the key {str(key)[:40]!r}, which is none or there twice")
-            made[key] = self.tree(pair[1], f"{where}[{key!r}]", depth + 1)
+            made[key] = self.tree(pair[1], inside(where, key), depth + 1)
         return made
 
     def once(self, kind: str, number: Any, where: str, make: Callable[[Array], Any]) -> Any:
