@@ -126,14 +126,25 @@ def models() -> dict[str, Kind]:
     made = {name: Kind([files[name]], partial(pretrained, files, name)) for name in list(files)[2:]}
     with contextlib.suppress(ImportError):
         with tempfile.TemporaryDirectory() as folder:
-            sg.text.train_bpe(["low lower lowest new newer newest"] * 3, 40).save(Path(folder) / "t.json")
+            sg.text.train_bpe(["low lower lowest new newer newest"] * 3, 262).save(Path(folder) / "t.json")
             found = (Path(folder) / "t.json").read_bytes()
         made["tokenizers"] = Kind([found], partial(from_path, "t.json", sg.text.from_file))
+    with contextlib.suppress(ImportError):
+        made["sentencepiece"] = Kind([pieces()], partial(from_path, "t.model", sg.text.from_sentencepiece))
     with contextlib.suppress(ImportError):
         small = sg.nn.Sequential(sg.nn.Conv2d(1, 2, 3), sg.nn.ReLU(), sg.nn.Flatten(), sg.nn.Linear(8, 2))
         graph = sg.onnx.export(small, sg.ones(1, 1, 4, 4)).SerializeToString()
         made["onnx"] = Kind([graph], partial(from_path, "x.onnx", onnx))
     return made
+
+
+def pieces() -> bytes:
+    from sentencepiece import SentencePieceTrainer
+
+    words, out = ["low lower lowest new newer newest wide wider widest"] * 3, io.BytesIO()
+    options = {"vocab_size": 30, "model_type": "bpe", "minloglevel": 2}
+    SentencePieceTrainer.train(sentence_iterator=iter(words), model_writer=out, **options)
+    return out.getvalue()
 
 
 def onnx(path: Path) -> Any:
