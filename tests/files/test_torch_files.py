@@ -152,6 +152,13 @@ def test_an_object_is_made_where_the_program_allows_its_class(old: bool, monkeyp
         read(torch_file([Settable(), Evil()], old))
 
 
+def test_what_an_allowed_class_does_not_take_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(allowed, "a.B", Settable)
+    for code in (b"ca\nB\nK\1\x85R", b"ca\nB\nK\1R", b"ca\nB\n)RK\1b", b"ca\nB\n)R}K\1K\2sb", b"ca\nB\nK\1\x81"):
+        with pytest.raises(sg.FileFormatError, match=r"load: .*an object cannot be made"):
+            read(pickled(code))
+
+
 def pickled(*instructions: bytes) -> bytes:
     return torch_file(None, **{"data.pkl": b"\x80\x02" + b"".join(instructions) + b"."})
 

@@ -41,6 +41,19 @@ except RuntimeError as error:
     assert "missing ['bias', 'weight']" in str(error)
 else:
     raise AssertionError
+import os, struct, spirograd
+save_file({"x": torch.zeros(100_000)}, path)
+data = open(path, "rb").read()
+def refused(change):
+    with safe_open(path, "pt") as f:
+        change(f)
+        try:
+            f.get_tensor("x")
+        except spirograd.FileFormatError as error:
+            return str(error)
+assert refused(lambda f: os.truncate(path, 1000)) == "safe_open: the file was cut while it was open; open it again"
+open(path, "wb").write(data.replace(b"F32", b"U32"))
+assert refused(lambda f: None) == "safe_open: a tensor is of type U32, which spirograd does not have"
 """
 
 EINOPS = """

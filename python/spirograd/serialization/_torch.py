@@ -101,15 +101,19 @@ class Maker:
             parts = [self.made(part, depth) for part in x]
             return x if all(map(operator.is_, parts, x)) else tuple(parts)
         if isinstance(x, Instance):
-            return self.instance(x, depth)
+            arguments, state = self.made(x.arguments, depth), self.made(x.state, depth)
+            try:
+                return self.instance(x.make, arguments, state)
+            except Exception as error:  # whatever the program's own class makes of the file's values
+                raise FileFormatError(f"load: {self.path}: an object cannot be made ({reason(error)})") from error
         if isinstance(x, Name) and x.name in allowed:
             return allowed[x.name]
         what = shown(x.name if isinstance(x, Name) else type(x).__name__)
         raise FileFormatError(f"load: {self.path} holds {what}; only tensors and plain things are read")
 
-    def instance(self, x: Instance, depth: int) -> Any:
-        obj = x.make(*self.made(x.arguments, depth))
-        state = self.made(x.state, depth)
+    @staticmethod
+    def instance(make: Callable[..., Any], arguments: Any, state: Any) -> Any:
+        obj = make(*arguments)
         if state is not None and hasattr(obj, "__setstate__"):
             obj.__setstate__(state)
             return obj

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ... import serialization
-from ..._core import Tensor
+from ..._core import FileFormatError, Tensor
 from ...nn import Module
-from ...serialization._arrays import tensor_of
+from ...serialization._arrays import shown, tensor_of
 from ...serialization._paths import map_location_of
 from ...serialization.safetensors import NAMES
 from ..storage import Storage
@@ -161,9 +161,13 @@ class _Slice:
 
     def __getitem__(self, key: Any) -> Tensor:
         first, last = self._entry["data_offsets"]
-        dtype = NAMES[self._entry["dtype"]]
+        if (kind := self._entry["dtype"]) not in NAMES:
+            raise FileFormatError(f"safe_open: a tensor is of type {shown(kind)}, which spirograd does not have")
+        dtype = NAMES[kind]
         self._of._file.seek(self._of._start + first)
         data = self._of._file.read(last - first)
+        if len(data) != last - first:
+            raise FileFormatError("safe_open: the file was cut while it was open; open it again")
         values = np.frombuffer(data, "V2" if dtype == "bfloat16" else dtype).reshape(self._entry["shape"])[key]
         return tensor_of(np.ascontiguousarray(values).reshape(values.shape), self._of._device, "the file", "a tensor")
 
