@@ -245,6 +245,21 @@ def test_a_mapped_file_is_read_by_rows_and_pickled_by_name(tmp_path: Path) -> No
         ArrayDataset()
 
 
+@pytest.mark.parametrize("content", ["no array", "objects", "archive", "shorter", "folder"])
+def test_what_is_no_mapped_array_is_said(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([1, None], object) if content == "objects" else np.zeros((5, 3)))
+    if content == "no array":
+        path.write_bytes(b"no array")
+    if content == "archive":
+        np.savez(path.open("wb"), np.zeros(3))
+    if content == "shorter":
+        os.truncate(path, 200)
+    with pytest.raises(sg.FileFormatError, match=r"ArrayDataset: .* is no \.npy file that can be mapped") as error:
+        ArrayDataset(tmp_path if content == "folder" else path)
+    assert "\n" not in str(error.value)
+
+
 CUT = """
 import os, sys
 import numpy as np

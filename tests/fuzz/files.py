@@ -58,6 +58,7 @@ with watched:
     from spirograd.datasets import download, load_image, parse_idx
     from spirograd.datasets.folders import FORMATS
     from spirograd.utils import checkpoints
+    from spirograd.utils.data import ArrayDataset
 
 SECONDS, BYTES = 1.0, 256 << 20  # what a file may take
 Reader = Callable[[bytes], Any]
@@ -138,6 +139,13 @@ def models() -> dict[str, Kind]:
     return made
 
 
+def first_row(path: Path) -> Any:
+    try:
+        return ArrayDataset(path)[:1]
+    except ValueError as error:  # a single number has no rows
+        raise sg.FileFormatError(str(error)) from None
+
+
 def pieces() -> bytes:
     from sentencepiece import SentencePieceTrainer
 
@@ -198,6 +206,7 @@ def kinds() -> dict[str, Kind]:
         "tree": Kind([tree["tree.json"]], lambda data: load(zipped(tree | {"tree.json": data}))),
         "npz": Kind([saved(np.savez, ..., **plain), saved(np.savez_compressed, ..., **plain)], load, same=True),
         "npy": Kind(npy, load),
+        "npy mapped": Kind(npy[:-1], partial(from_path, "x.npy", first_row)),
         "npy in npz": Kind(npy, lambda data: load(zipped({"w.npy": data}, zipfile.ZIP_DEFLATED))),
         "safetensors": Kind([safe], load),
         "torch": Kind([torch], load, same=True),

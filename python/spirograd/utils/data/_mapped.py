@@ -8,6 +8,24 @@ from typing import Any
 import numpy as np
 
 from ..._core import FileFormatError
+from ...serialization._arrays import reason
+
+
+def opened(path: str) -> Any:
+    """The array of a .npy file, mapped.
+
+    Raises:
+        FileFormatError: the file is none.
+    """
+    try:
+        array = np.load(path, mmap_mode="r")
+        if not isinstance(array, np.memmap):
+            raise ValueError("it is an archive")
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever NumPy raises about a forged header
+        raise FileFormatError(f"ArrayDataset: {path} is no .npy file that can be mapped ({reason(error)})") from None
+    return array
 
 
 def whole(array: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._core import Generator, Tensor
-from ._mapped import whole
+from ._mapped import opened, whole
 
 __all__ = [
     "ArrayDataset",
@@ -127,7 +127,7 @@ class ArrayDataset(Dataset[Any]):
 
     Raises:
         ValueError: first sizes differ, or there is no array.
-        FileFormatError: from reads, a file was cut.
+        FileFormatError: a file is no .npy file; from reads, it was cut.
 
     Example:
         >>> import pathlib, tempfile
@@ -148,7 +148,7 @@ class ArrayDataset(Dataset[Any]):
             raise ValueError(f"ArrayDataset: the arrays have {sorted(sizes)} rows; give as many rows in each")
 
     def _open(self) -> None:
-        self.arrays = tuple(np.load(a, mmap_mode="r") if isinstance(a, str) else a for a in self._given)
+        self.arrays = tuple(opened(a) if isinstance(a, str) else a for a in self._given)
 
     def __getitem__(self, index: Any) -> Any:
         parts = tuple(whole(a)[index].copy() if isinstance(a, np.memmap) else a[index] for a in self.arrays)
