@@ -128,6 +128,19 @@ def _(c: Call, a: Value, b: Value) -> Value:
     return matmul(c, a, b)
 
 
+@op("_banded")
+def _(c: Call, x: Value, dim: int, first: Value, weights: Value, *transpose: Value) -> Value:
+    """As a product with the whole matrix."""
+    assert first.constant is not None and weights.constant is not None  # made from sizes
+    rows, taps = weights.shape
+    axis = x.axis(dim)
+    whole = np.zeros((x.shape[axis], rows), weights.constant.dtype)
+    whole[first.constant[:, None] + np.arange(taps), np.arange(rows)[:, None]] = weights.constant
+    order = [d for d in range(x.ndim) if d != axis] + [axis]
+    product = matmul(c, c.graph.transpose(x, order), c.graph.constant(whole, x.dtype))
+    return c.graph.transpose(product, [order.index(d) for d in range(x.ndim)])
+
+
 @op("outer", "ger")
 def _(c: Call, a: Value, b: Value) -> Value:
     return c.binary("Mul", c.graph.reshape(a, [a.shape[0], 1]), b)
