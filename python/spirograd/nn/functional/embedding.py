@@ -131,5 +131,5 @@ def embedding_bag(
         largest = zeros.scatter_reduce(0, index, lowest, "amax", include_self=False)
         return where(sizes > 0, largest, 0.0)  # type: ignore[no-any-return]
     factor = kept if per_sample_weights is None else kept * per_sample_weights.reshape(-1)
-    total = zeros.index_add(0, bags, rows * factor.unsqueeze(-1))
+    total = zeros.index_add(0, bags, where(kept.unsqueeze(-1) > 0, rows * factor.unsqueeze(-1), 0.0))
     return total if mode == "sum" else total / sizes.clamp(min=1.0)

@@ -19,6 +19,7 @@ from ..._core import (
     relu,
     where,
     xlogy,
+    zeros_like,
 )
 from ...base.casts import wide
 
@@ -511,11 +512,12 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         raise ValueError(
             f"multilabel_margin_loss: input {list(input.shape)} and target {list(target.shape)}; give both [n, classes]"
         )
-    named = ((target < 0).to(input.dtype).cumsum(-1) == 0).to(input.dtype)
-    index = where(named > 0, target, 0)
-    right = (input * 0).detach().scatter_add(-1, index, named).clamp(max=1.0)
+    named = (target < 0).long().cumsum(-1) == 0
+    index = where(named, target, 0)
+    wrong = zeros_like(index).scatter_add(-1, index, named.long()) == 0
     own = input.gather(-1, index).unsqueeze(-1)
-    short = relu(1 - own + input.unsqueeze(-2)) * named.unsqueeze(-1) * (1 - right).unsqueeze(-2)
+    pairs = named.unsqueeze(-1) & wrong.unsqueeze(-2)
+    short = where(pairs, relu(1 - own + input.unsqueeze(-2)), 0.0)
     return _reduced("multilabel_margin_loss", short.sum((-2, -1)) / input.shape[-1], reduction)
 
 
