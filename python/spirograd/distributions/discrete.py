@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, log, log1p, where
+from ..base.dtypes import finfo
 from ..nn import functional as F
 from . import constraints
 from .constraints import Constraint
@@ -205,7 +206,7 @@ class Categorical(Distribution):
         return logits.gather(-1, value.long().expand(shape).unsqueeze(-1)).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        return -(self.probs * self.logits.clamp(min=-3.4e38)).sum(-1)
+        return -(self.probs * self.logits.clamp(min=finfo(self.logits.dtype).min)).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._listed(_core.arange(self._num_events, device=self.probs.device), expand)
