@@ -1,9 +1,9 @@
 """A NaN or an infinity reaches what depends on it and nothing else: every op of the table, and layers, forward and
 backward.
 
-What depends on an element is found by changing it: outputs that differ for one of a few finite numbers there. An output
-that does not depend on it stays finite, so a product with a zero that the op puts in itself (a weight beside a window, a
-mask, padding) is a mistake.
+What depends on an element is found by changing it: outputs that differ for one of a few finite numbers there. What does
+not depend on it stays finite, so a product with a zero of the op's own (a weight beside a window, a mask, padding) is a
+mistake.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 import spirograd as sg
 from reference.table import ROWS, Array, Row, Shape
 from spirograd import nn
+from spirograd.torch.modules.nn import spatial as torch_like
 
 F = nn.functional
 INF, NAN = float("inf"), float("nan")
@@ -140,7 +141,96 @@ def strided(name: str, image: Shape, weight: Shape, **options: Any) -> Call:
     return Call(f"{name}:{weight},{options}", lambda x: F.conv2d(x, weights(x, weight), **options), [seen])
 
 
+def classes(x: sg.Tensor, values: Any) -> sg.Tensor:
+    return sg.tensor(values, device=x.device)
+
+
+def sampled(mode: str, padding_mode: str) -> Call:
+    """With places outside of the image, but at the border, where a neighbour of weight 0 is read, as in PyTorch."""
+    spread = 0.4 if padding_mode == "zeros" else 0.2
+    return Call(
+        f"grid_sample:{mode},{padding_mode}",
+        lambda x, grid: torch_like.grid_sample(x, grid * spread, mode, padding_mode, False),
+        [(2, 2, 4, 5), (2, 3, 2, 2)],
+    )
+
+
 LAYERS = [
+    *(sampled(mode, outside) for mode in ("bilinear", "nearest", "bicubic") for outside in ("zeros", "border")),
+    *(sampled(mode, "reflection") for mode in ("bilinear", "nearest", "bicubic")),
+    Call(
+        "grid_sample:volume", lambda x, grid: torch_like.grid_sample(x, grid * 0.4), [(1, 2, 3, 4, 3), (1, 2, 2, 2, 3)]
+    ),
+    Call("affine_grid", lambda theta: torch_like.affine_grid(theta, (2, 1, 2, 4)), [(2, 2, 3)]),
+    *(
+        Call(
+            name,
+            lambda x, name=name: getattr(F, name)(x, classes(x, [[3, 0, -1, 1], [1, 2, 0, -1]]), reduction="none"),
+            [(2, 4)],
+        )
+        for name in ("multilabel_margin_loss",)
+    ),
+    *(
+        Call(
+            name,
+            lambda x, name=name: getattr(F, name)(x, classes(x, [2, 0, 1]), reduction="none"),
+            [(3, 4)],
+        )
+        for name in ("cross_entropy", "nll_loss")
+    ),
+    Call(
+        "cross_entropy:smoothed",
+        lambda x: F.cross_entropy(x, classes(x, [2, 0, 1]), reduction="none", label_smoothing=0.1),
+        [(3, 4)],
+    ),
+    Call("multi_margin_loss", lambda x: F.multi_margin_loss(x, classes(x, [2, 0, 1]), reduction="none"), [(3, 4)]),
+    *(
+        Call(name, lambda x, y, name=name: getattr(F, name)(x, y, reduction="none"), [(3, 4), (3, 4)])
+        for name in (
+            "mse_loss",
+            "l1_loss",
+            "smooth_l1_loss",
+            "huber_loss",
+            "binary_cross_entropy_with_logits",
+            "kl_div",
+            "poisson_nll_loss",
+            "soft_margin_loss",
+        )
+    ),
+    Call("nll_loss:ignored", lambda x: F.nll_loss(x, classes(x, [2, -100, 1]), reduction="none"), [(3, 4)]),
+    Call("hinge_embedding_loss", lambda x: F.hinge_embedding_loss(x, classes(x, [1, -1, -1, 1]), 1.0, "none"), [(4,)]),
+    Call("triplet_margin_loss", lambda a, b, c: F.triplet_margin_loss(a, b, c, 20.0, reduction="none"), [(3, 4)] * 3),
+    Call("cosine_similarity", lambda a, b: F.cosine_similarity(a, b), [(3, 4)] * 2),
+    Call("pairwise_distance", lambda a, b: F.pairwise_distance(a, b), [(3, 4)] * 2),
+    Call("layer_norm", lambda x: F.layer_norm(x, (4,)), [(3, 4)]),
+    Call("group_norm", lambda x: F.group_norm(x, 2), [(2, 4, 3)]),
+    Call("instance_norm", lambda x: F.instance_norm(x), [(2, 3, 5)]),
+    Call("batch_norm", lambda x: F.batch_norm(x, None, None, training=True), [(2, 3, 5)]),
+    Call("local_response_norm", lambda x: F.local_response_norm(x, 3, alpha=1.0), [(2, 5, 4)]),
+    Call("max_pool3d", lambda x: F.max_pool3d(x, 2, 1, 1), [(1, 2, 3, 4, 3)]),
+    Call("max_pool2d:gaps", lambda x: F.max_pool2d(x, 2, 2, 1, 2), [(1, 2, 6, 7)]),
+    Call("avg_pool2d", lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), [(1, 2, 6, 7)]),
+    Call("avg_pool3d", lambda x: F.avg_pool3d(x, 2, 1, 1), [(1, 2, 3, 4, 3)]),
+    Call("lp_pool2d", lambda x: F.lp_pool2d(x, 2, 2), [(1, 2, 6, 7)]),
+    Call(
+        "max_unpool2d",
+        lambda x: F.max_unpool2d(x, F.max_pool2d(weights(x, (1, 2, 4, 6)), 2, return_indices=True)[1], 2),
+        [(1, 2, 2, 3)],
+    ),
+    Call("unfold", lambda x: F.unfold(x, 2, padding=1), [(1, 2, 4, 5)]),
+    Call("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), [(1, 4, 2, 3)]),
+    Call("bilinear", lambda x, y: F.bilinear(x, y, weights(x, (2, 3, 4))), [(2, 3), (2, 4)]),
+    Call("embedding", lambda w: F.embedding(classes(w, [[1, 2], [0, 2]]), w, padding_idx=2), [(4, 3)]),
+    *(
+        Call(
+            f"embedding_bag:{mode}",
+            lambda w, mode=mode: F.embedding_bag(classes(w, [[1, 2], [0, 2]]), w, mode=mode, padding_idx=2),
+            [(4, 3)],
+        )
+        for mode in ("sum", "mean", "max")
+    ),
+    Call("glu", lambda x: F.glu(x), [(3, 4)]),
+    Call("rfft", lambda x: sg.fft.rfft(x).abs(), [(2, 6)]),
     resized((1, 2, 7), mode="linear", size=12),
     resized((1, 2, 7), mode="linear", size=12, align_corners=True),
     resized((1, 2, 7), mode="linear", scale_factor=0.6),
@@ -221,3 +311,42 @@ def test_shifted_rows(call: Call, gpu: sg.Device) -> None:
         assert check(lambda x: call.op(x.half()), call.inputs(), True, 1, gpu) == []
     finally:
         sg._core._convolutions_ignore_sizes(before)
+
+
+# PyTorch's, of places [x, 0.1] in the image 1 .. 16; it crashes for some that are NaN.
+NOWHERE = {
+    ("bilinear", "zeros"): [NAN, NAN, NAN, 0.0],
+    ("bilinear", "border"): [NAN, 10.8, 7.8, 10.8],
+    ("nearest", "zeros"): [0.0, 0.0, 0.0, 0.0],
+    ("nearest", "border"): [9.0, 12.0, 9.0, 12.0],
+    ("nearest", "reflection"): [9.0, 9.0, 9.0, 9.0],
+    ("bicubic", "zeros"): [NAN, NAN, NAN, 0.0],
+}
+
+
+@pytest.mark.parametrize(("mode", "padding_mode"), NOWHERE)
+def test_places_that_are_nowhere(mode: str, padding_mode: str, device: sg.Device) -> None:
+    x = sg.arange(1.0, 17.0, device=device).reshape(1, 1, 4, 4).clone().requires_grad_()
+    grid = sg.tensor([[NAN, 0.1], [INF, 0.1], [-INF, 0.1], [1e30, 0.1]], device=device).reshape(1, 1, 4, 2)
+    y = torch_like.grid_sample(x, grid, mode, padding_mode, False)
+    np.testing.assert_allclose(y.detach().numpy().ravel(), NOWHERE[mode, padding_mode], rtol=1e-6)
+    y.nan_to_num().sum().backward()
+    assert np.isfinite(x.grad.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_entropy_of_extreme_logits(dtype: str) -> None:
+    for logits in ([65504.0, -65504.0, 0.0], [-INF, 0.0, 0.0], [0.0, 30000.0, -30000.0]):
+        x = sg.tensor(logits, dtype=getattr(sg, dtype), requires_grad=True)
+        entropy = sg.distributions.Categorical(logits=x, validate_args=False).entropy()
+        assert entropy.item() == pytest.approx(np.log(2) if logits[0] == -INF else 0, abs=0.01)
+        entropy.backward()
+        assert np.isfinite(x.grad.float().numpy()).all()
+
+
+def test_a_class_that_is_masked_out_costs_nothing(device: sg.Device) -> None:
+    x = sg.tensor([[0.1, -INF, 0.4, 0.8]], device=device, requires_grad=True)
+    loss = F.multilabel_margin_loss(x, sg.tensor([[3, 0, -1, 1]], device=device))
+    assert loss.item() == pytest.approx(((1 - 0.1 + 0.4) + (1 - 0.8 + 0.4)) / 4)
+    loss.backward()
+    assert x.grad.tolist() == [[-0.25, 0.0, 0.5, -0.25]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
 from ...._core import Tensor, arange, stack, where
@@ -86,6 +88,9 @@ def grid_sample(
         padding_mode: what is outside: "zeros", "border", or "reflection" of what is inside.
         align_corners: -1 and 1 are the middles of the outermost pixels, not their outer edges.
 
+    A place that is NaN or infinite gives NaN, but an infinite one with "border" the border, except for "bicubic". With
+    "nearest", it gives 0, or, with "border" and "reflection", a pixel at the border.
+
     Returns:
         [n, channels, out_h, out_w], or [n, channels, out_d, out_h, out_w].
 
@@ -120,31 +125,37 @@ def grid_sample(
         at = [padded(places, size) for places, size in zip(at, sizes, strict=True)]
     flat = input.reshape(n, channels, -1)
 
-    def taken(corner: list[Tensor]) -> Tensor:
-        inside, index = grid[..., 0] == grid[..., 0], grid[..., 0] * 0
-        for place, size in zip(corner, sizes, strict=True):
-            inside = inside & (place >= 0) & (place < size)
-            index = index * size + place.clamp(0, size - 1)
-        rows = index.long().reshape(n, 1, -1).expand(n, channels, -1)
-        return where(inside.unsqueeze(1), flat.gather(2, rows).reshape(n, channels, *grid.shape[1:-1]), 0.0)
+    def taken(corner: Sequence[Tensor], weights: Sequence[Tensor] = ()) -> Tensor:
+        """The pixels at these places, times weights; 0 outside, where NaN is, too."""
+        within = [(place >= 0) & (place < size) for place, size in zip(corner, sizes, strict=True)]
+        inside, index = within[0], where(within[0], corner[0], 0.0).long()
+        for i in range(1, dims):
+            inside = inside & within[i]
+            index = index * sizes[i] + where(within[i], corner[i], 0.0).long()
+        rows = index.reshape(n, 1, -1).expand(n, channels, -1)
+        inside = inside.unsqueeze(1)
+        values = where(inside, flat.gather(2, rows).reshape(n, channels, *grid.shape[1:-1]), 0.0)
+        if not weights:
+            return values
+        # Once more, for a weight that is NaN, and for the gradient of the weight.
+        return where(inside, values * math.prod(weights[1:], start=weights[0]).unsqueeze(1), 0.0)
 
     if mode == "nearest":
+        if padding_mode != "zeros":  # what is nowhere is at the border
+            at = [where(place.isnan(), 0.0, place) for place in at]
         return flat_in(taken([place.round() for place in at]), grid)
-    low = [place.detach().floor() for place in at]
-
-    def between(corner: list[Tensor]) -> Tensor:
-        """The values at a corner's first places, between those of the others."""
-        i = len(corner)
-        if i == dims:
-            return taken(corner)
-        part = (at[i] - low[i]).unsqueeze(1)
+    # Along each dimension, the places of neighbours and their weights.
+    neighbours = []
+    for place, size in zip(at, sizes, strict=True):
+        low = place.detach().floor()
+        part = place - low
         if mode == "bicubic":
-            near = [between([*corner, padded(low[i] + k, sizes[i])]) for k in (-1, 0, 1, 2)]
-            first, second, third, fourth = (x * w for x, w in zip(near, _cubic(part), strict=True))
-            return first + second + third + fourth
-        return between([*corner, low[i]]) * (1 - part) + between([*corner, low[i] + 1]) * part
-
-    return between([])
+            neighbours.append([(padded(low + k, size), w) for k, w in zip((-1, 0, 1, 2), _cubic(part), strict=True)])
+        else:
+            neighbours.append([(low, 1 - part), (low + 1, part)])
+    values = [taken(*zip(*corner, strict=True)) for corner in itertools.product(*neighbours)]
+    somewhere = math.prod([place.isfinite() for place in at[1:]], start=at[0].isfinite())
+    return where(somewhere.unsqueeze(1), sum(values[1:], start=values[0]), math.nan)
 
 
 def grid_sampler(
