@@ -342,6 +342,13 @@ def test_fold_is_the_gradient_of_unfold(device: sg.Device) -> None:
     assert F.unfold(x[0], **options).shape == columns.shape[1:]
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_gradients_of_fold(stride: int) -> None:
+    options: dict[str, Any] = {"kernel_size": (3, 2), "dilation": (1, 2), "padding": 1, "stride": stride}
+    x = sg.tensor(random(*F.unfold(sg.zeros(1, 2, 4, 5), **options).shape), requires_grad=True)
+    assert gradgradcheck(lambda x: F.fold(x, (4, 5), **options) ** 2, [x])
+
+
 def test_output_size_of_a_transposed_layer() -> None:
     layer = sg.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
     assert layer(sg.ones(1, 2, 5, 5), output_size=(10, 9)).shape == (1, 3, 10, 9)

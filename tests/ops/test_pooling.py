@@ -207,3 +207,10 @@ def test_places_of_the_largest_count_through_the_volume(device: sg.Device) -> No
     flat = x.flatten(2).gather(2, places.flatten(2)).reshape(values.shape)
     np.testing.assert_array_equal(flat.cpu().numpy(), values.cpu().numpy())
     np.testing.assert_array_equal(values.amax((2, 3, 4)).cpu().numpy(), x.amax((2, 3, 4)).cpu().numpy())
+
+
+@pytest.mark.parametrize(("shape", "size"), [((1, 2, 7), 3), ((1, 1, 3, 5), (5, 2)), ((1, 1, 3, 2, 5), (2, 3, 4))])
+def test_gradients_of_adaptive_means(shape: tuple[int, ...], size: Any) -> None:
+    x = sg.tensor(random(*shape), requires_grad=True)
+    pool = getattr(F, f"adaptive_avg_pool{len(shape) - 2}d")
+    assert gradgradcheck(lambda x: pool(x, size) ** 2, [x])

@@ -67,6 +67,7 @@ SOME = [case for case in CASES if len(case[0]) == 4 and "size" in case[1]]
 def test_gradcheck(shape: tuple[int, ...], options: dict[str, Any]) -> None:
     x = sg.tensor(np.random.default_rng(2).normal(size=shape), requires_grad=True)
     assert sg.autograd.gradcheck(lambda x: F.interpolate(x, **options), [x])
+    assert sg.autograd.gradgradcheck(lambda x: F.interpolate(x, **options) ** 2, [x])
 
 
 @pytest.mark.parametrize("options", [o for s, o in SOME if o["size"] == (7, 3) and "align_corners" not in o])
