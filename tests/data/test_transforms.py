@@ -269,6 +269,21 @@ def test_a_crop_is_a_part_of_the_image(device: sg.Device) -> None:
         assert max(r for r, _ in corners) <= 6 and max(c for _, c in corners) <= 7
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+def test_a_hole_stays_a_hole(mode: str, device: sg.Device) -> None:
+    depths = np.random.default_rng(4).uniform(size=(1, 12, 15)).astype("float32")
+    whole = F.resize(depths, (7, 20), mode)
+    for value in (np.nan, np.inf):
+        holed = depths.copy()
+        holed[0, 5, 6] = value
+        changed = depths.copy()
+        changed[0, 5, 6] += 1
+        hole = F.resize(changed, (7, 20), mode) != whole
+        for got in (F.resize(holed, (7, 20), mode), F.resize(sg.tensor(holed, device=device), (7, 20), mode).numpy()):
+            np.testing.assert_array_equal(np.isnan(got), hole)
+            np.testing.assert_allclose(got[~hole], whole[~hole], rtol=1e-5)
+
+
 def test_a_resized_crop_has_the_given_share_and_shape(device: sg.Device) -> None:
     """A ramp: the differences between the pixels of the result say how large the part was."""
     y, x = np.mgrid[0:60, 0:80].astype(np.float32)

@@ -245,8 +245,18 @@ def resized_crop_at(
         raise ValueError(f"resize: interpolation is '{interpolation}'; use bilinear, bicubic or nearest")
     rows = _weights(x, tops, heights, x.shape[-2], size[0], mode)
     columns = _weights(x, lefts, widths, x.shape[-1], size[1], mode)
-    out = floats(x) @ _turned(columns)
-    return back(rows @ out, x)
+    return back(_weighted(rows, x, _turned(columns)), x)
+
+
+def _weighted(rows: Any, x: Images, columns: Any) -> Any:
+    """rows @ x @ columns, but what is not finite makes NaN only of the pixels in which it has a weight."""
+    values = floats(x)
+    whole = not str(x.dtype).rpartition(".")[2].startswith(("float", "bfloat"))
+    if whole or (isinstance(x, np.ndarray) and np.isfinite(x).all()):
+        return rows @ (values @ columns)
+    finite = of(x).isfinite(values)
+    reached = floats(rows != 0) @ (floats(~finite) @ floats(columns != 0))
+    return of(x).where(reached > 0, math.nan, rows @ (of(x).where(finite, values, 0.0) @ columns))
 
 
 def _weights(x: Images, start: Any, length: Any, before: int, after: int, mode: str) -> Any:
