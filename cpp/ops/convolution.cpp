@@ -175,7 +175,7 @@ struct Shared {
 struct AllPhases {
   Phase along[2];
   Tensor taps;  // [outputs, channels of the result, taps]
-  bool zeros;   // whether some are zeros
+  bool zeros;   // whether some are zeros, of a type that has infinities
 };
 AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
   const int64_t channels = w.shape()[1];
@@ -190,6 +190,7 @@ AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
     for (const Phase& p : phases[d]) all.zeros |= p.taps != one.taps || p.dilation != 1;
     all.zeros |= static_cast<int64_t>(phases[d].size()) != std::min(g.stride[d], g.image[d]);
   }
+  all.zeros &= is_float(w.dtype());
   all.taps = full({outputs, w.shape()[0], all.along[0].taps, all.along[1].taps}, 0, w.dtype(), w.device());
   for (const Phase& p : phases[0])
     for (const Phase& q : phases[1]) {
@@ -201,13 +202,20 @@ AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
   return all;
 }
 
-// As if the image had no padding, but the elements of the padding before it: phases then begin together, so that they
-// have the same taps where the stride divides the kernel.
-Geometry with_border(const Geometry& g) {
-  Geometry whole = g;
-  for (int d = 0; d < 2; ++d) whole.image[d] += g.padding[d];
-  whole.padding = {0, 0};
-  return whole;
+// As if the image began a few elements earlier, in its padding, so that this is a multiple of the stride: phases then
+// begin together, and have the same taps where the stride divides the kernel.
+struct WithBorder {
+  Geometry whole;
+  HeightWidth border;
+};
+WithBorder with_border(const Geometry& g) {
+  WithBorder w{g, {}};
+  for (int d = 0; d < 2; ++d) {
+    w.border[d] = g.padding[d] % g.stride[d];
+    w.whole.image[d] += w.border[d];
+    w.whole.padding[d] -= w.border[d];
+  }
+  return w;
 }
 
 // A zero in the place of a tap must not meet what is not finite: the product is of finite numbers, and NaN comes
@@ -290,10 +298,10 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
     return zeros ? image + not_finite(y, g) : image;
   }
   if (outputs_of_patches(y, w, g)) {
-    const Geometry whole = with_border(g);
+    const auto [whole, border] = with_border(g);
     const auto [along, taps, zeros] = as_outputs(w, whole, shape[1] * g.stride.numel());
     const Tensor all = correlate_seen(zeros ? finite(y) : y, taps, whole, along[0], along[1]);
-    const Tensor image = of_phases(all, shape[1], g, g.padding);
+    const Tensor image = of_phases(all, shape[1], g, border);
     return zeros ? image + not_finite(y, g) : image;
   }
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
