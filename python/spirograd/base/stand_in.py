@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
+from .._core import Tensor
+
 __all__ = ["StandIn"]
 
 
@@ -34,6 +36,14 @@ class StandIn:
         if name not in cls.functions:
             raise TypeError(f"{name}: {cls.kind} are not supported; {cls.instead}")
         return cls.functions[name](*args, **kwargs)
+
+    def parts(self) -> tuple[Tensor, ...]:
+        """The tensors that it is made of, from which its class makes it again: gradients are theirs.
+
+        Raises:
+            TypeError: it has no gradients as a whole.
+        """
+        raise TypeError(f"grad: {self.kind} are not supported; {self.instead}")
 
     def __getattr__(self, name: str) -> Any:
         if name in self.functions:

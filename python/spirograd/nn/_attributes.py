@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._complex import ComplexTensor
 from .._core import Tensor
 from .parameter import Buffer, Parameter
-
-if TYPE_CHECKING:
-    from .module import Module
 
 _kinds: dict[type, str] = {}  # what is to be done with attributes of a type
 bases: dict[type, str] = {Parameter: "parameter", ComplexTensor: "complex", dict: "dict", list: "list", tuple: "list"}
@@ -26,7 +23,7 @@ def _is_parameter(value: Any) -> bool:
     return isinstance(value.real if isinstance(value, ComplexTensor) else value, Parameter)
 
 
-def refuse_other(module: Module, name: str, value: Any) -> None:
+def refuse_other(module: Any, name: str, value: Any) -> None:
     """Raises TypeError if an attribute of one kind would get a value of another, as when a tensor takes the place
     of a parameter, which would no longer be trained."""
     if value is None or (name not in module._held_names and name not in module._persistent):
@@ -47,7 +44,7 @@ def refuse_other(module: Module, name: str, value: Any) -> None:
     raise TypeError(f"{type(module).__name__}: cannot assign '{type(value).__name__}' as {what} '{name}'; {hint}")
 
 
-def note(module: Module, name: str, value: Any) -> None:
+def note(module: Any, name: str, value: Any) -> None:
     """What an attribute may hold from now on."""
     own = vars(module)
     if (kind := kind_of(value)) != "data" and name not in module._held_names:
@@ -58,7 +55,7 @@ def note(module: Module, name: str, value: Any) -> None:
         own["_persistent"] = {k: v for k, v in module._persistent.items() if k != name}
 
 
-def set_held(module: Module, name: str, value: Any) -> None:
+def set_held(module: Any, name: str, value: Any) -> None:
     """Sets an attribute of any kind, whatever the class of the module says to it."""
     note(module, name, value)
     object.__setattr__(module, name, value)
@@ -75,7 +72,7 @@ def sort(
     name: str,
     value: Any,
     kind: str,
-    modules: list[tuple[str, Module]],
+    modules: list[tuple[str, Any]],
     parameters: list[tuple[str, Parameter]],
 ) -> None:
     """Appends what an attribute holds to the one list or to the other."""

@@ -8,15 +8,15 @@ ComplexTensor, which refuses by name what it does not have.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._core import Tensor
-from .base.stand_in import StandIn
+from .. import _core
+from .._core import Tensor
+from ..base.stand_in import StandIn
 
 __all__ = [
     "ComplexTensor",
@@ -133,6 +133,30 @@ class ComplexTensor(StandIn):
             return None
         return ComplexTensor(*(_core.zeros_like(self.real) if g is None else g for g in parts))
 
+    @grad.setter
+    def grad(self, value: ComplexTensor | None) -> None:
+        self.real.grad, self.imag.grad = (None, None) if value is None else (value.real, value.imag)
+
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """The real and the imaginary part."""
+        return self.real, self.imag
+
+    def backward(self, gradient: ComplexTensor | None = None, *args: Any, **kwargs: Any) -> None:
+        """Adds gradients to the .grad of every leaf.
+
+        Args:
+            gradient: that of this tensor.
+            args: what Tensor.backward() takes.
+            kwargs: the same.
+        """
+        if gradient is None:
+            raise ValueError(
+                "backward: complex tensors need a gradient; give one, or use a real tensor, as .abs().sum()"
+            )
+        real, imag = _parts(gradient)
+        starts = [real, _core.zeros_like(real) if imag is None else imag]
+        _core._backward([self.real, self.imag], starts, *_backward_options(*args, **kwargs))
+
     @property
     def T(self) -> ComplexTensor:
         """All dimensions in reverse order."""
@@ -223,7 +247,12 @@ class ComplexTensor(StandIn):
         return _matmul(other, self)
 
     def __pow__(self, exponent: Any) -> ComplexTensor:
-        return _pow(self, exponent)
+        result: ComplexTensor = self.functions["pow"](self, exponent)
+        return result
+
+    def __rpow__(self, base: Any) -> ComplexTensor:
+        result: ComplexTensor = self.functions["pow"](base, self)
+        return result
 
     def __neg__(self) -> ComplexTensor:
         return ComplexTensor(-self.real, -self.imag)
@@ -239,17 +268,31 @@ class ComplexTensor(StandIn):
 
     __hash__ = object.__hash__
 
+    def _written(self, value: ComplexTensor) -> ComplexTensor:
+        self.real.copy_(value.real)
+        self.imag.copy_(value.imag)
+        return self
+
     def __iadd__(self, other: Any) -> ComplexTensor:
-        return _copy_(self, _add(self, other))
+        return self._written(_add(self, other))
 
     def __isub__(self, other: Any) -> ComplexTensor:
-        return _copy_(self, _sub(self, other))
+        return self._written(_sub(self, other))
 
     def __imul__(self, other: Any) -> ComplexTensor:
-        return _copy_(self, _mul(self, other))
+        return self._written(_mul(self, other))
+
+    def __ipow__(self, exponent: Any) -> ComplexTensor:
+        return self._written(self**exponent)
 
     def __itruediv__(self, other: Any) -> ComplexTensor:
-        return _copy_(self, _div(self, other))
+        return self._written(_div(self, other))
+
+
+def _backward_options(
+    retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> tuple[bool, bool, Any]:
+    return create_graph if retain_graph is None else retain_graph, create_graph, inputs
 
 
 def _with_tensors(x: Any, y: Any) -> tuple[Any, Any]:
@@ -257,7 +300,7 @@ def _with_tensors(x: Any, y: Any) -> tuple[Any, Any]:
 
     def moved(one: Any, other: Any) -> Any:
         if isinstance(one, np.ndarray) and one.dtype.kind == "c":
-            return _tensor(one, device=getattr(other, "device", None))
+            return ComplexTensor.functions["tensor"](one, device=getattr(other, "device", None))
         return one
 
     return moved(x, y), moved(y, x)
@@ -479,47 +522,6 @@ def _abs(input: ComplexTensor) -> Tensor:
     return out
 
 
-def _sgn(input: ComplexTensor) -> ComplexTensor:
-    size = _abs(input)
-    zero = size == 0  # where the gradient is 0
-    parts = (_core.where(zero, x.detach(), x / _core.where(zero, 1.0, size)) for x in _parts(input))
-    return ComplexTensor(*parts)
-
-
-def _exp(input: ComplexTensor) -> ComplexTensor:
-    return polar(input.real.exp(), input.imag)
-
-
-def _sinh(input: ComplexTensor) -> ComplexTensor:
-    return ComplexTensor(input.real.sinh() * input.imag.cos(), input.real.cosh() * input.imag.sin())
-
-
-def _cosh(input: ComplexTensor) -> ComplexTensor:
-    return ComplexTensor(input.real.cosh() * input.imag.cos(), input.real.sinh() * input.imag.sin())
-
-
-def _sin(input: ComplexTensor) -> ComplexTensor:
-    return ComplexTensor(input.real.sin() * input.imag.cosh(), input.real.cos() * input.imag.sinh())
-
-
-def _cos(input: ComplexTensor) -> ComplexTensor:
-    return ComplexTensor(input.real.cos() * input.imag.cosh(), -input.real.sin() * input.imag.sinh())
-
-
-def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    near = _core.abs(input - other) <= atol + rtol * _core.abs(other)
-    return near | (input == other)
-
-
-def _pow(input: Any, exponent: Any) -> ComplexTensor:
-    input, exponent = _with_tensors(input, exponent)
-    if not isinstance(exponent, (int, float)):
-        raise TypeError(f"pow: the exponent of complex numbers is a {type(exponent).__name__}; give a number")
-    if exponent == 2:
-        return _mul(input, input)
-    return polar(_abs(input) ** exponent, angle(input) * exponent)
-
-
 def _eq(input: Any, other: Any) -> Any:
     input, other = _with_tensors(input, other)
     (a, b), (c, d) = _parts(input), _parts(other)
@@ -532,272 +534,3 @@ def _allclose(input: Any, other: Any, *args: Any, **kwargs: Any) -> bool:
     return _core.allclose(a, c, *args, **kwargs) and _core.allclose(
         zero if b is None else b, zero if d is None else d, *args, **kwargs
     )
-
-
-# ---- shapes, types, places -------------------------------------------------------------------------------------------
-
-
-def _each(name: str) -> Callable[..., Any]:
-    """A function of one tensor, of the parts."""
-
-    def call(input: ComplexTensor, *args: Any, **kwargs: Any) -> Any:
-        def part(which: str) -> Any:
-            own = [getattr(x, which) if isinstance(x, ComplexTensor) else x for x in args]
-            return getattr(getattr(input, which), name)(*own, **kwargs)
-
-        real, imag = part("real"), part("imag")
-        if isinstance(real, Tensor):
-            return ComplexTensor(real, imag)
-        return tuple(ComplexTensor(a, b) for a, b in zip(real, imag, strict=True))
-
-    return call
-
-
-def _joined(function: Callable[..., Tensor]) -> Callable[..., ComplexTensor]:
-    def call(tensors: Sequence[Any], *args: Any, **kwargs: Any) -> ComplexTensor:
-        pairs = [_parts(x) for x in tensors]
-        imag = [_core.zeros_like(a) if b is None else b for a, b in pairs]
-        return ComplexTensor(function([a for a, _ in pairs], *args, **kwargs), function(imag, *args, **kwargs))
-
-    return call
-
-
-def _where(condition: Tensor, input: Any, other: Any) -> ComplexTensor:
-    (a, b), (c, d) = _parts(input), _parts(other)
-    return ComplexTensor(
-        _core.where(condition, a, c), _core.where(condition, 0.0 if b is None else b, 0.0 if d is None else d)
-    )
-
-
-def _masked_fill(input: Any, mask: Tensor, value: Any) -> ComplexTensor:
-    (a, b), (c, d) = _parts(input), _parts(value)
-    imag = _core.zeros_like(a) if b is None else b
-    return ComplexTensor(a.masked_fill(mask, c), imag.masked_fill(mask, 0.0 if d is None else d))
-
-
-def _copy_(input: ComplexTensor, src: Any) -> ComplexTensor:
-    real, imag = _parts(src)
-    input.real.copy_(real)
-    input.imag.zero_() if imag is None else input.imag.copy_(imag)
-    return input
-
-
-def _written(name: str) -> Callable[..., ComplexTensor]:
-    def call(input: ComplexTensor, *args: Any) -> ComplexTensor:
-        getattr(input.real, name)(*args)
-        getattr(input.imag, name)(*args)
-        return input
-
-    return call
-
-
-def _to(input: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    kinds = [x for x in args if isinstance(x, ComplexType)] + ([dtype] if isinstance(dtype, ComplexType) else [])
-    others = [x for x in args if not isinstance(x, ComplexType)]
-    if isinstance(input, Tensor):
-        moved = input.to(kinds[0].real)
-        moved = moved.to(*others, **kwargs) if others or kwargs else moved
-        return ComplexTensor(moved, _core.zeros_like(moved))
-    if (dtype is not None and not kinds) or any(isinstance(x, _core.dtype) for x in others):
-        raise TypeError("to: complex numbers do not become real ones; use .real or .abs()")
-    options = {"dtype": kinds[0].real} if kinds else {}
-    return ComplexTensor(*(x.to(*others, **options, **kwargs) for x in (input.real, input.imag)))
-
-
-def _view(input: Any, *shape: Any) -> Any:
-    """In another shape; or pairs of a real tensor as complex numbers, and the other way round."""
-    if isinstance(input, Tensor):
-        if _TYPES.get(input.dtype) is not shape[0]:
-            raise TypeError(f"view: {input.dtype.name} as {shape[0].name}; the parts must have the tensor's type")
-        return view_as_complex(input.unflatten(-1, (-1, 2)))
-    if isinstance(shape[0], _core.dtype):
-        if shape[0] != input.real.dtype:
-            raise TypeError(f"view: {input.dtype.name} as {shape[0].name}; use the type of the parts")
-        return view_as_real(input).flatten(-2)
-    return _each("view")(input, *shape)
-
-
-def _filled(name: str) -> Callable[..., Any]:
-    """A function that makes a tensor: of complex numbers, of which the imaginary parts are 0."""
-
-    def call(*args: Any, dtype: ComplexType | None = None, requires_grad: bool = False, **kwargs: Any) -> ComplexTensor:
-        sizes = [x.real if isinstance(x, ComplexTensor) else x for x in args]
-        made = getattr(_core, name)(*sizes, **({"dtype": dtype.real} if dtype else {}), **kwargs)
-        z = ComplexTensor(made, _core.zeros_like(made))
-        return z.requires_grad_() if requires_grad else z
-
-    return call
-
-
-def _random(name: str, scale: float) -> Callable[..., Any]:
-    def call(*args: Any, dtype: ComplexType | None = None, requires_grad: bool = False, **kwargs: Any) -> ComplexTensor:
-        sizes = [x.real if isinstance(x, ComplexTensor) else x for x in args]
-        options = {"dtype": dtype.real} if dtype else {}
-        z = ComplexTensor(*(getattr(_core, name)(*sizes, **options, **kwargs) * scale for _ in range(2)))
-        return z.requires_grad_() if requires_grad else z
-
-    return call
-
-
-def _full(size: Any, fill_value: Any, *, dtype: ComplexType | None = None, **options: Any) -> ComplexTensor:
-    like = size if isinstance(size, (Tensor, ComplexTensor)) else None
-    z: ComplexTensor
-    if like is None:
-        z = _zeros(size, dtype=dtype or complex64, **options)
-    else:
-        kept = like.dtype if isinstance(like, ComplexTensor) else _TYPES.get(like.dtype, complex64)
-        z = _zeros(like.shape, dtype=dtype or kept, **{"device": like.device, **options})
-    for part, value in zip((z.real, z.imag), _parts(builtins.complex(fill_value)), strict=True):
-        part.detach().fill_(value)
-    return z
-
-
-def _from_numpy(array: Any) -> ComplexTensor:
-    """Shares the array's memory."""
-    return ComplexTensor(_core.from_numpy(array.real), _core.from_numpy(array.imag))
-
-
-def _tensor(
-    data: Any, dtype: ComplexType | None = None, device: Any = None, requires_grad: bool = False
-) -> ComplexTensor:
-    if dtype is None:  # that of an array; numbers of Python's are complex64, as its floats are float32
-        given = data.dtype.name if isinstance(data, (np.ndarray, np.complexfloating)) else "complex64"
-        if given not in ("complex64", "complex128"):
-            raise TypeError(f"tensor: dtype {given} is not supported; use complex64 or complex128")
-        dtype = complex128 if given == "complex128" else complex64
-    if not isinstance(dtype, ComplexType):
-        raise TypeError(
-            f"tensor: {np.asarray(data).dtype.name} does not fit into {dtype.name}; take its .real or .imag"
-        )
-    array = np.asarray(data, dtype.name)
-    z = ComplexTensor(*(_core.tensor(part.copy(), device=device) for part in (array.real, array.imag)))
-    return z.requires_grad_() if requires_grad else z
-
-
-def _in_place(name: str) -> Callable[..., ComplexTensor]:
-    """A function written into its first argument; the gradient may need what is overwritten."""
-
-    def call(input: ComplexTensor, *args: Any, **kwargs: Any) -> ComplexTensor:
-        old = _each("clone")(input) if input.requires_grad else input
-        return _copy_(input, ComplexTensor.functions[name](old, *args, **kwargs))
-
-    return call
-
-
-def _prod(input: ComplexTensor, dim: int | None = None, keepdim: bool = False) -> ComplexTensor:
-    """The product of all elements, or along a dimension."""
-    z: ComplexTensor = _each("flatten")(input) if dim is None else _each("movedim")(input, dim, 0)
-    while len(z) > 1:  # halves, and an odd one
-        half = len(z) // 2
-        done = _mul(z[:half], z[half : 2 * half])
-        z = _joined(_core.cat)([done, z[2 * half :]]) if len(z) % 2 else done
-    z = z[0] if len(z) else ComplexTensor(_core.ones_like(z.real.sum(0)), z.imag.sum(0))
-    return _each("unsqueeze")(z, dim) if keepdim and dim is not None else z
-
-
-def _new(name: str) -> Callable[..., Any]:
-    """A method that makes a tensor of the same type and place."""
-
-    def call(input: ComplexTensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        if dtype is not None and not isinstance(dtype, ComplexType):
-            return getattr(input.real, name)(*args, dtype=dtype, **kwargs)
-        made = getattr(input.real, name)(*args, **kwargs)
-        return _to(ComplexTensor(made, _core.zeros_like(made)), *([dtype] if dtype else []))
-
-    return call
-
-
-_SIZES = "broadcast_to expand expand_as flatten ravel repeat reshape reshape_as squeeze tile unflatten unsqueeze view"
-_ORDER = "flip fliplr flipud moveaxis movedim permute roll rot90 swapaxes swapdims t transpose"
-_PIECES = "chunk diagonal narrow select split split_with_sizes tensor_split tril triu unbind unfold"
-_CHOSEN = "gather index_select masked_select take take_along_dim"
-_COPIES = "clone contiguous cpu cuda detach diag diag_embed repeat_interleave"
-_SUMS = "cumsum diff mean sum"
-_EACH = " ".join((_SIZES, _ORDER, _PIECES, _CHOSEN, _COPIES, _SUMS))
-_JOINED = "cat concat concatenate dstack hstack stack vstack"
-_PRODUCTS = "bmm dot inner kron matmul mm mv outer tensordot"
-_IN_PLACE = (
-    "add conj_physical div divide exp log masked_fill mul multiply neg pow reciprocal sgn sqrt square sub subtract"
-)
-_FILLED = "empty empty_like eye ones ones_like zeros zeros_like"
-
-_zeros = _filled("zeros")
-
-ComplexTensor.functions = {
-    **{name: _each(name) for name in _EACH.split()},
-    **{name: _joined(getattr(_core, name)) for name in _JOINED.split()},
-    **{name: partial(_product, getattr(_core, name)) for name in _PRODUCTS.split()},
-    **{name: _filled(name) for name in _FILLED.split()},
-    **{name: _written(name) for name in ("requires_grad_", "retain_grad", "zero_")},
-    **{f"{name}_": _in_place(name) for name in _IN_PLACE.split()},
-    **{name: _new(name) for name in ("new_empty", "new_ones", "new_zeros")},
-    "abs": _abs,
-    "absolute": _abs,
-    "all": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).all(*args, **kwargs),
-    "add": _add,
-    "allclose": _allclose,
-    "angle": angle,
-    "any": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).any(*args, **kwargs),
-    "as_tensor": _tensor,
-    "asarray": _tensor,
-    "conj": conj,
-    "conj_physical": conj,
-    "copy_": _copy_,
-    "cos": _cos,
-    "cosh": _cosh,
-    "count_nonzero": lambda input, *args: ComplexTensor.__ne__(input, 0).count_nonzero(*args),
-    "dim": lambda input: input.ndim,
-    "div": _div,
-    "divide": _div,
-    "einsum": _einsum,
-    "element_size": lambda input: input.dtype.itemsize,
-    "eq": _eq,
-    "exp": _exp,
-    "from_numpy": _from_numpy,
-    "full": _full,
-    "full_like": _full,
-    "is_complex": lambda input: True,
-    "is_contiguous": lambda input: input.real.is_contiguous() and input.imag.is_contiguous(),
-    "is_floating_point": lambda input: False,
-    "isclose": _isclose,
-    "isfinite": lambda input: input.real.isfinite() & input.imag.isfinite(),
-    "isinf": lambda input: input.real.isinf() | input.imag.isinf(),
-    "isnan": lambda input: input.real.isnan() | input.imag.isnan(),
-    "log": lambda input: ComplexTensor(_abs(input).log(), angle(input)),
-    "norm": lambda input, *args, **kwargs: _core.norm(_abs(input), *args, **kwargs),
-    "masked_fill": _masked_fill,
-    "mul": _mul,
-    "multiply": _mul,
-    "ne": lambda input, other: ~_eq(input, other),
-    "neg": ComplexTensor.__neg__,
-    "negative": ComplexTensor.__neg__,
-    "numel": lambda input: input.real.numel(),
-    "pow": _pow,
-    "prod": _prod,
-    "rand": _random("rand", 1.0),
-    "rand_like": _random("rand_like", 1.0),
-    "randn": _random("randn", 0.5**0.5),
-    "randn_like": _random("randn_like", 0.5**0.5),
-    "reciprocal": lambda input: _div(1.0, input),
-    "resolve_conj": lambda input: input,
-    "sgn": _sgn,
-    "sigmoid": lambda input: _div(1.0, _exp(-input) + 1),
-    "sin": _sin,
-    "sinh": _sinh,
-    "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
-    "sqrt": lambda input: polar(_abs(input).sqrt(), angle(input) / 2),
-    "std": lambda input, *args, **options: ComplexTensor.functions["var"](input, *args, **options).sqrt(),
-    "square": lambda input: _mul(input, input),
-    "sub": _sub,
-    "subtract": _sub,
-    "tan": lambda input: _div(_sin(input), _cos(input)),
-    "tanh": lambda input: _div(_sinh(input), _cosh(input)),
-    "tensor": _tensor,
-    "to": _to,
-    "true_divide": _div,
-    "var": lambda input, *args, **options: input.real.var(*args, **options) + input.imag.var(*args, **options),
-    "vdot": lambda input, other: _core.dot(conj(input), other),
-    "view": _view,
-    "where": _where,
-}
-_core._set_complex(ComplexTensor)
