@@ -43,7 +43,7 @@ class finfo:
     """
 
     def __init__(self, dtype: DTypeLike | None = None) -> None:
-        kind = _named("finfo", dtype)
+        kind = _named("finfo", getattr(dtype, "real", dtype))  # of complex numbers: that of their parts
         if kind.name not in _FLOATS:
             raise TypeError(f"finfo: {kind.name} holds no fractions; use iinfo()")
         fraction, exponent = _FLOATS[kind.name]

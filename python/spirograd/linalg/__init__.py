@@ -7,6 +7,7 @@ and float64. A GPU tensor is copied there and back, which one `FallbackWarning` 
 themselves.
 """
 
+from . import _complex as _complex
 from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals
 from ._determinants import SlogdetResult, det, slogdet
 from ._determinants import logdet as logdet

@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Error, Tensor
 from ..autograd import Function
 from ._inverses import solve
-from ._lapack import check_matrices, eye_like, lapack
+from ._lapack import check_matrices, eye_like, lapack, or_complex
 
 
 class QRResult(NamedTuple):
@@ -53,6 +53,7 @@ class _Qr(Function):
         return solve(r.mT, gq + q @ inner, left=False), None
 
 
+@or_complex
 def qr(A: Tensor, mode: str = "reduced") -> QRResult:
     """Q with orthonormal columns and an upper triangular R with A = Q @ R.
 
@@ -117,6 +118,7 @@ class _Svd(Function):
         return u @ inner @ vh + beside, None
 
 
+@or_complex
 def svd(A: Tensor, full_matrices: bool = True) -> SVDResult:
     """Singular values S, largest first, and vectors with A = U @ diag(S) @ Vh.
 
@@ -143,6 +145,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*_Svd.apply(A, bool(full_matrices)))
 
 
+@or_complex
 def svdvals(A: Tensor) -> Tensor:
     """The singular values, largest first: [..., m, n] -> [..., min(m, n)]; see svd().
 
@@ -172,6 +175,7 @@ class _Eigh(Function):
         return v @ inner @ v.mT, None
 
 
+@or_complex
 def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
     """Eigenvalues, smallest first, and orthonormal eigenvectors of symmetric matrices.
 
@@ -199,6 +203,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
     return EighResult(*_Eigh.apply(A, UPLO.upper()))
 
 
+@or_complex
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices, smallest first: [..., n, n] -> [..., n]; see eigh().
 

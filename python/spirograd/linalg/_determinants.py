@@ -13,7 +13,7 @@ from ..autograd import Function
 from ..base.grad_mode import no_grad
 from ._decompositions import svd
 from ._inverses import inv
-from ._lapack import LinAlgError, check_matrices, eye_like, lapack, name_of
+from ._lapack import LinAlgError, check_matrices, eye_like, lapack, name_of, or_complex
 from ._norms import matrix_norm
 
 
@@ -74,6 +74,7 @@ def _sign_of(u: Tensor, vh: Tensor) -> Tensor:
         return (det(u) * det(vh)).round().unsqueeze(-1).unsqueeze(-1)
 
 
+@or_complex
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices: [..., n, n] -> [...].
 
@@ -108,6 +109,7 @@ class _Slogdet(Function):
         return g.unsqueeze(-1).unsqueeze(-1) * inv(a).mT
 
 
+@or_complex
 def slogdet(A: Tensor) -> SlogdetResult:
     """The sign of the determinant and the logarithm of its absolute value: [..., n, n] -> [...], [...].
 
@@ -126,6 +128,7 @@ def slogdet(A: Tensor) -> SlogdetResult:
     return SlogdetResult(*_Slogdet.apply(A))
 
 
+@or_complex
 def logdet(A: Tensor) -> Tensor:
     """The logarithm of the determinant: [..., n, n] -> [...]; NaN where it is negative.
 

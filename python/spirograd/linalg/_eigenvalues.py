@@ -11,7 +11,7 @@ from .._complex import ComplexTensor
 from .._core import Tensor
 from ..autograd import Function
 from ._inverses import solve
-from ._lapack import Array, check_matrices, eye_like, lapack
+from ._lapack import Array, check_matrices, eye_like, lapack, or_complex
 
 
 class EigResult(NamedTuple):
@@ -56,6 +56,7 @@ class _Eig(Function):
         return _solved(v.mH, inner @ v.mH).real
 
 
+@or_complex
 def eig(A: Tensor) -> EigResult:
     """Eigenvalues, in no order, and eigenvectors of length 1, in columns: A @ V = V * w.
 
@@ -81,6 +82,7 @@ def eig(A: Tensor) -> EigResult:
     return EigResult(ComplexTensor(w_real, w_imag), ComplexTensor(v_real, v_imag))
 
 
+@or_complex
 def eigvals(A: Tensor) -> ComplexTensor:
     """The eigenvalues: [..., n, n] -> [..., n], complex; see eig().
 

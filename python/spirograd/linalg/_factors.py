@@ -11,7 +11,7 @@ from .. import _core
 from .._core import Tensor
 from ..autograd import Function
 from ._inverses import solve_triangular
-from ._lapack import Array, check_matrices, eye_like, lapack, name_of
+from ._lapack import Array, check_matrices, eye_like, lapack, name_of, or_complex
 
 
 class LUResult(NamedTuple):
@@ -174,6 +174,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     return solve_triangular(U, middle, upper=True)
 
 
+@or_complex
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices, 1 + A + A @ A / 2 + ...: [..., n, n] -> [..., n, n], on their device.
 

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from .._core import Tensor
 from ..autograd import Function
-from ._lapack import check_matrices, eye_like, lapack, name_of
+from ._lapack import check_matrices, eye_like, lapack, name_of, or_complex
 
 
 class _Inv(Function):
@@ -25,6 +25,7 @@ class _Inv(Function):
         return -(y.mT @ g @ y.mT)
 
 
+@or_complex
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices: [..., n, n] -> [..., n, n].
 
@@ -56,6 +57,7 @@ class _Solve(Function):
         return -(by_b @ x.mT) if ctx.needs_input_grad[0] else None, by_b
 
 
+@or_complex
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The X for which A @ X = B: [..., n, n], [..., n, k] -> [..., n, k]; leading dimensions broadcast.
 
@@ -96,6 +98,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return out
 
 
+@or_complex
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """solve() with one triangle of A, whatever the other one holds.
 
@@ -140,6 +143,7 @@ class _Cholesky(Function):
         return (full + full.mT) * 0.5
 
 
+@or_complex
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The triangular L with A = L @ L.mT, of symmetric positive definite matrices: [..., n, n] -> [..., n, n].
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from .. import _core
+from .._complex import ComplexTensor
 from .._core import Error, FallbackWarning, Tensor
 
 Array = np.ndarray[Any, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+COMPLEX: dict[str, Callable[..., Any]] = {}  # the functions of complex matrices, which _complex.py writes here
+
+
+def or_complex(function: F) -> F:
+    """The function, which leaves complex matrices to that of the same name in COMPLEX."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(x, ComplexTensor) for x in args[:2]):
+            return COMPLEX[function.__name__](*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return cast(F, call)
 
 
 class LinAlgError(Error):

@@ -11,7 +11,7 @@ from .._complex import ComplexTensor, _abs
 from .._core import Tensor
 from ..base.types import DTypeLike
 from ._decompositions import svdvals
-from ._lapack import name_of
+from ._lapack import name_of, or_complex
 
 Dim = int | Sequence[int] | None
 
@@ -54,6 +54,7 @@ def vector_norm(
     return _core.norm(x, float(ord), dim, keepdim)
 
 
+@or_complex
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",

@@ -13,7 +13,7 @@ from ..autograd import Function
 from ..base.steps import flat_in
 from ._decompositions import svd
 from ._inverses import inv, solve_triangular
-from ._lapack import check_matrices, eye_like, name_of
+from ._lapack import check_matrices, eye_like, name_of, or_complex
 
 
 class _Pinv(Function):
@@ -33,6 +33,7 @@ class _Pinv(Function):
         return left - a @ (p @ left) + right - right @ p @ a - p.mT @ g @ p.mT, None, None
 
 
+@or_complex
 def pinv(A: Tensor, rtol: float | None = None, *, atol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse: [..., m, n] -> [..., n, m].
 

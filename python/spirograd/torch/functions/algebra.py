@@ -192,8 +192,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The X for which A @ X = B, from the triangular factor L of A and right-hand sides [..., n, k]."""
-    half = linalg.solve_triangular(L.mT if upper else L, B, upper=False)
-    return linalg.solve_triangular(L if upper else L.mT, half, upper=True)
+    half = linalg.solve_triangular(L.mH if upper else L, B, upper=False)
+    return linalg.solve_triangular(L if upper else L.mH, half, upper=True)
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
@@ -207,9 +207,9 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """U, S and V with input = U diag(S) V^T."""
+    """U, S and V with input = U diag(S) V^H."""
     u, s, vh = linalg.svd(input, full_matrices=not some)
-    return u, s, vh.transpose(-2, -1)
+    return u, s, vh.mH
 
 
 def svd_lowrank(A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None) -> Any:

@@ -139,12 +139,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     rank = matrix_rank(A, rtol=rcond)
     if A.shape[-2] >= A.shape[-1] and (rank == A.shape[-1]).all():
         q, r = linalg.qr(A)
-        solution = linalg.solve_triangular(r, q.mT @ B, upper=True)
+        solution = linalg.solve_triangular(r, q.mH @ B, upper=True)
     else:
         solution = linalg.pinv(A) @ B
     none = A.new_empty(0)
     more = A.shape[-2] > A.shape[-1] and driver != "gelsy"
-    residuals = (A @ solution - B).square().sum(-2) if more else none
+    residuals = (A @ solution - B).abs().square().sum(-2) if more else none
     singular = linalg.svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
     return LeastSquares(solution, residuals, none.to(_core.int64) if driver == "gels" else rank, singular)
 
