@@ -158,6 +158,9 @@ def test_places_products_and_lists(device: sg.Device) -> None:
         (sg.addcmul(z, z, w, value=0.5), a + 0.5 * a * b),
         (sg.addcdiv(z, z, w, value=0.5), a + 0.5 * a / b),
         (tz.trace(), np.trace(m)),
+        (sg.logsumexp(tz, 1), np.log(np.exp(m).sum(1))),
+        (sg.logsumexp(tz, (0, 1), True), [[np.log(np.exp(m).sum())]]),
+        (sg.nn.functional.pad(z, (1, 0), value=2j), [2j, *a]),
     ]:
         np.testing.assert_allclose(got.numpy(), np.asarray(expected), rtol=1e-4, atol=1e-5)
     assert sg.randn(1000, dtype=sg.complex64).normal_().abs().square().mean().item() == pytest.approx(1, abs=0.2)

@@ -246,6 +246,20 @@ def _drawn(name: str, scale: float = 1.0) -> Callable[..., ComplexTensor]:
     return call
 
 
+def _logsumexp(input: ComplexTensor, dim: Any, keepdim: bool = False) -> ComplexTensor:
+    largest = input.real.amax(dim, True).detach()
+    largest = _core.where(largest.isfinite(), largest, 0.0)
+    total = (input - largest).exp().sum(dim, keepdim)
+    return total.log() + (largest if keepdim else largest.amax(dim))  # type: ignore[no-any-return]
+
+
+def _pad(input: ComplexTensor, pad: Any, mode: str = "constant", value: Any = None) -> ComplexTensor:
+    real, imag = _parts(value)
+    return ComplexTensor(
+        _core.pad(input.real, pad, mode, real), _core.pad(input.imag, pad, mode, 0.0 if imag is None else imag)
+    )
+
+
 def _new(name: str) -> Callable[..., Any]:
     """A method that makes a tensor of the same type and place."""
 
@@ -327,6 +341,7 @@ ComplexTensor.functions = {
     "nonzero": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).nonzero(*args, **kwargs),
     "argwhere": lambda input: ComplexTensor.__ne__(input, 0).nonzero(),
     "norm": lambda input, *args, **kwargs: _core.norm(_abs(input), *args, **kwargs),
+    "logsumexp": _logsumexp,
     "masked_fill": _masked_fill,
     "mul": _mul,
     "multiply": _mul,
@@ -334,6 +349,7 @@ ComplexTensor.functions = {
     "neg": ComplexTensor.__neg__,
     "negative": ComplexTensor.__neg__,
     "numel": lambda input: input.real.numel(),
+    "pad": _pad,
     "prod": _prod,
     "rand": _random("rand", 1.0),
     "rand_like": _random("rand_like", 1.0),
