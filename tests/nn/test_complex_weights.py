@@ -79,3 +79,27 @@ def test_the_parts_are_parameters_and_buffers(tmp_path: Path) -> None:
     assert not frozen.requires_grad
     del copied.weights
     assert list(copied.parameters()) == []
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_an_optimiser_takes_a_complex_tensor_itself(name: str, device: sg.Device) -> None:
+    z = sg.tensor(WEIGHT, dtype=sg.complex64, device=device).requires_grad_()
+    parts = [sg.tensor(x.copy(), device=device, requires_grad=True) for x in (WEIGHT.real, WEIGHT.imag)]
+    for given, values in (([z], lambda: z), (parts, lambda: sg.complex(*parts))):
+        optimizer = getattr(sg.optim, name)(given, lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            (values() * (1 + 2j)).abs().square().sum().backward()
+            optimizer.step()
+    np.testing.assert_allclose(z.detach().cpu().numpy(), sg.complex(*parts).detach().cpu().numpy(), rtol=1e-6)
+    assert abs(z.detach().cpu().numpy() - WEIGHT).max() > 0.05
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, float("inf")])
+def test_gradients_of_complex_tensors_are_clipped_by_their_size(order: float, device: sg.Device) -> None:
+    z = sg.tensor(WEIGHT, dtype=sg.complex64, device=device).requires_grad_()
+    z.grad = z.detach().clone()
+    norm = sg.nn.utils.clip_grad_norm_([z], 0.5, order)
+    expected = np.linalg.norm(WEIGHT.flatten(), order)
+    np.testing.assert_allclose(norm.item(), expected, rtol=1e-5)
+    np.testing.assert_allclose(z.grad.cpu().numpy(), WEIGHT * (0.5 / expected), rtol=1e-4)

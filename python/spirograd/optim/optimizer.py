@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from .. import _core, tracer
 from .._core import Tensor
 from ..base.grad_mode import enable_grad, no_grad
+from ..base.stand_in import StandIn
 from ..nn.hooks import RemovableHandle
 
 Group: TypeAlias = dict[str, Any]
@@ -131,7 +132,9 @@ class Optimizer:
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError(f"{self._name}: params is a set, which has no order; pass a list")
-        tensors = [given] if isinstance(given, Tensor) else list(given)
+        tensors: list[Any] = [given] if isinstance(given, (Tensor, StandIn)) else list(given)
+        # Of complex numbers the parts are updated, as in PyTorch.
+        tensors = [part for p in tensors for part in (p.parts() if isinstance(p, StandIn) else (p,))]
         group = {**self.defaults, **param_group}
         if tensors and isinstance(tensors[0], tuple):
             group["param_names"] = [name for name, _ in tensors]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ... import _core
 from ..._core import Tensor
 from ...base.grad_mode import no_grad
+from ...base.stand_in import StandIn
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
 
+def _listed(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, (Tensor, StandIn)) else list(tensors)
+
+
 def _gradients(parameters: Tensors) -> list[Tensor]:
-    tensors = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in tensors if p.grad is not None]
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
 def _wide(t: Tensor) -> Tensor:
@@ -54,10 +58,11 @@ def get_total_norm(
         >>> sg.nn.utils.get_total_norm([sg.tensor([3.0]), sg.tensor([[4.0]])]).item()
         5.0
     """
-    each = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    each = _listed(tensors)
     if not each:
         return _core.zeros(())
     with no_grad():
+        each = [t.abs() if _core.is_complex(t) else t for t in each]
         order = float(norm_type)  # the name "inf" as well
         total = _euclidean(each) if order == 2 else _of_order(each, order)
     if error_if_nonfinite and not total.isfinite().item():
@@ -125,7 +130,7 @@ def clip_grad_norm_(
         >>> [round(x, 4) for x in w.grad.tolist()]
         [0.6, 0.8]
     """
-    each = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    each = _listed(parameters)
     total = get_total_norm(_gradients(each), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(each, max_norm, total)
     return total
