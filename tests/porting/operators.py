@@ -76,7 +76,6 @@ show("segments", torch.segment_reduce(T(4, 2), "max", offsets=torch.tensor([0, 0
 show(
     "trapezoid", torch.trapezoid(torch.tensor([1, 2, 4], dtype=torch.uint8), torch.tensor([9, 3, 1], dtype=torch.uint8))
 )
-show("ndtr", torch.special.ndtr(torch.tensor([0, 3], dtype=torch.uint8)))
 show("logit", torch.logit(torch.tensor([False, True])))
 image = torch.tensor([[[[0, 200], [100, 50]]]], dtype=torch.uint8)
 show("image", F.interpolate(image, size=(3, 4), mode="bilinear"))

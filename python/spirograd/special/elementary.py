@@ -20,7 +20,7 @@ from .._core import (
     xlogy,
 )
 from ..autograd.function import Function
-from .base import floating, in_full, poly
+from .base import in_full, poly
 
 
 def expit(input: Tensor) -> Tensor:
@@ -39,8 +39,8 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
         >>> sg.special.logit(sg.tensor(0.5)).item()
         0.0
     """
-    x = floating(input) if eps is None else floating(input).clamp(eps, 1 - eps)
-    return log(x) - log1p(-x)
+    x = input if eps is None else input.clamp(eps, 1 - eps)
+    return log(x) - log1p(x * -1.0)
 
 
 # Of sin(x) / x in powers of x**2.

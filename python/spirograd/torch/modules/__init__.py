@@ -31,7 +31,6 @@ from .flags import *  # noqa: F403
 from .futures import Future
 from .jit import ScriptFunction, ScriptModule
 from .nn import functional as written
-from .nn.spatial import grid_sampler
 from .serialization import load, save
 from .storage import TypedStorage, UntypedStorage
 from .version import __version__
@@ -86,12 +85,23 @@ _METHODS = [
 ]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
 solve, dsmm = linalg.solve, sparse.mm
-grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
 def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
     """pad() with one value."""
     return _core.pad(input, pad, value=value)
+
+
+def grid_sampler(
+    input: _core.Tensor, grid: _core.Tensor, interpolation_mode: int, padding_mode: int, align_corners: builtins.bool
+) -> _core.Tensor:
+    """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return written.grid_sample(input, grid, mode, padding, align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
 def get_default_device() -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...._core import Tensor, arange, stack, where
 from ....base.steps import flat_in
 
-__all__ = ["affine_grid", "grid_sample", "grid_sampler"]
+__all__ = ["affine_grid", "grid_sample"]
 
 
 def _base(size: int, like: Tensor, align_corners: bool) -> Tensor:
@@ -156,12 +156,3 @@ def grid_sample(
     values = [taken(*zip(*corner, strict=True)) for corner in itertools.product(*neighbours)]
     somewhere = math.prod([place.isfinite() for place in at[1:]], start=at[0].isfinite())
     return where(somewhere.unsqueeze(1), sum(values[1:], start=values[0]), math.nan)
-
-
-def grid_sampler(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
-    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
-    padding = ("zeros", "border", "reflection")[padding_mode]
-    return grid_sample(input, grid, mode, padding, align_corners)
