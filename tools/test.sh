@@ -34,6 +34,7 @@ long_lanes=(
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
+  "opinfo 3600 PyTorch's table of operators (installs its wheel for CPUs), on the CPU and (software Vulkan) the GPU"
   "asan_all 3000 the lane asan with all tests of the CPU"
   "breaks 6000 one break of the product for each row of docs/reliability.md, which the row's tests must notice"
 )
@@ -414,6 +415,21 @@ lane_slow() {
   return $ok
 }
 
+# The table is recorded by PyTorch in an environment of its own; what is compared runs without it.
+lane_opinfo() {
+  local ok=0 folder=build/test/opinfo
+  local torch=$folder/venv/bin/python
+  mkdir -p "$folder"
+  if ! "$torch" -c 'import torch, expecttest' 2>/dev/null; then
+    "$py" -m venv --clear "$folder/venv" && "$torch" -m pip install -q "torch==2.13.0+cpu" numpy expecttest \
+      --extra-index-url https://download.pytorch.org/whl/cpu || return 1
+  fi
+  "$torch" tests/oracle/opinfo_record.py "$folder/table.json.xz" >"$folder/record.log" || return 1
+  "$py" tests/oracle/opinfo.py "$folder/table.json.xz" --exact || ok=1
+  [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
+  "$py" tests/oracle/opinfo.py tests/golden/opinfo.json.xz --device cuda || ok=1
+  return $ok
+}
 lane_poison() {
   export SPIROGRAD_POISON=1
   local ok=0
