@@ -113,11 +113,14 @@ def test_a_hundred_thousand_operations_before_anybody_looks() -> None:
 
 
 def test_a_tensor_may_be_dropped_while_it_is_read(device: sg.Device) -> None:
+    kept = []
     for i in range(50):
         x = sg.full((1 << 14,), float(i), device=device)
         y = x * 2
         sg._core._submit([[y]])
         del x  # the kernel may still read it; its memory serves again below
-        z = sg.full((1 << 14,), -1.0, device=device)
+        z = sg.full((1 << 14,), -1.0 - i, device=device)
         sg._core._submit([[z]])
-        assert y[-1].item() == 2 * i and z[0].item() == -1
+        kept.append((y, z))
+    for i, (y, z) in enumerate(kept):
+        assert y[-1].item() == 2 * i and z[0].item() == -1 - i

@@ -1,8 +1,8 @@
 """Breaks the product on purpose and demands that the tests notice: the lane `breaks` of tools/test.sh.
 
 For each row of docs/reliability.md: applies its patch to a copy of the tree (build/breaks/tree), builds what it
-touches, and runs the row's tests there. One of them must fail by what it asserts: a patch that no longer applies, a
-build or an import that fails, tests that are skipped, hang or crash prove nothing.
+touches, and runs the row's tests there. One of them must fail by what it asserts, or crash: a patch that no longer
+applies, a build or an import that fails, tests that are skipped or hang prove nothing.
 
 BREAKS="3 7 12" runs these rows alone. Needs what tools/setup.sh makes, and a GPU for rows of GPUs.
 """
@@ -115,6 +115,8 @@ def python_tests(row: Row) -> list[str]:
         *paths,
     )
     (WORK / f"{row.number:02}.log").write_text(told.stdout + told.stderr, encoding="utf-8")
+    if told.returncode < 0:
+        return [f"{', '.join(row.tests)}, with signal {-told.returncode}"]
     if told.returncode not in (0, 1) or not report.exists():
         raise Unproven(f"pytest ended with {told.returncode}:\n{told.stdout[-2000:]}{told.stderr[-1000:]}")
     failed = []

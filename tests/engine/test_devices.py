@@ -115,7 +115,7 @@ def test_missing_drivers_are_explained(run_python: object) -> None:
         **dict.fromkeys(("VK_DRIVER_FILES", "VK_ICD_FILENAMES"), "/nonexistent/icd.json"),
     )
     first, message = out.splitlines()
-    assert first == "False cpu 2.0" and "driver" in message, message
+    assert first == "False cpu 2.0" and "no driver" in message and "/nonexistent/icd.json" in message
 
 
 # ---- threads -------------------------------------------------------------------------------------------------------
