@@ -158,6 +158,22 @@ def test_scratch_of_a_run_that_failed_is_given_back(device: sg.Device, run_pytho
     assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(LIMIT)) == "kept\n"
 
 
+def test_what_was_computed_for_a_value_that_failed_is_given_back(device: sg.Device, run_python: Run) -> None:
+    """8 MiB, which the tensor that failed would have read."""
+    code = START.format(device=device.kind) + (
+        "x = sg.ones(5, device=d)\n"
+        "def rows(): return (sg.arange(2 << 20, device=d) * 1.0 + x.sum()).expand(64, 2 << 20)\n"
+        "def work(): return (rows() * 2.0).cumsum(0)[0]\n"
+        "fails(work)\n"  # the arena has its size now
+        "sg.synchronize(); before = sg.stats()['bytes_live']\n"
+        "kept = work()\n"
+        "fails(lambda: kept)\n"
+        "assert sg.stats()['bytes_live'] <= before + 4096, (before, sg.stats())\n"
+        "print('kept')"
+    )
+    assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(LIMIT)) == "kept\n"
+
+
 def test_a_replay_of_several_runs_that_finds_no_memory_does_nothing(device: sg.Device, run_python: Run) -> None:
     code = START.format(device=device.kind) + (
         "def outcome(failing):\n"
