@@ -99,6 +99,28 @@ b.record()
 assert a.elapsed_time(b) >= 0
 raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
 """,
+    "a parameter of random numbers out of range, in a tensor": """
+drawn = torch.bernoulli(torch.tensor([0.5, 1.5]))
+assert "bernoulli: a probability is not in [0, 1]" in raises(ValueError, lambda: drawn.tolist())
+assert "poisson: a rate is negative" in raises(ValueError, lambda: torch.poisson(torch.tensor([-1.0])).tolist())
+assert "binomial: " in raises(ValueError, lambda: torch.binomial(torch.tensor([1.0]), torch.tensor([2.0])).tolist())
+assert "geometric_: p is 1" in raises(ValueError, lambda: torch.ones(1).geometric_(1))
+assert "cauchy_: sigma is 0" in raises(ValueError, lambda: torch.ones(1).cauchy_(0, 0))
+assert "log_normal_: std is -1" in raises(ValueError, lambda: torch.ones(1).log_normal_(0, -1))
+""",
+    "random numbers in `DataLoader` workers": """
+import numpy as np
+from torch.utils.data import DataLoader
+np.random.seed(0)
+wanted = np.random.rand()
+np.random.seed(0)
+seeds = []
+def init(i):
+    seeds.append(torch.initial_seed())
+    np.random.seed(seeds[-1] % 2**32)
+list(DataLoader([1, 2], num_workers=2, worker_init_fn=init))
+assert np.random.rand() == wanted and abs(seeds[0] - seeds[1]) == 1
+""",
     "arguments and values of distributions": """
 torch.distributions.Normal(0.0, -1.0)
 raises(ValueError, lambda: torch.distributions.Normal(0.0, -1.0, validate_args=True))
