@@ -247,3 +247,20 @@ def test_ends_of_special_functions(name: str, at: tuple[float, ...], wanted: flo
     for dtype in (sg.float32, sg.float64):
         found = getattr(special, name)(*(sg.tensor(x, dtype=dtype, device=device) for x in at)).item()
         assert found == wanted or (math.isnan(found) and math.isnan(wanted)), (dtype, found)
+
+
+@pytest.mark.parametrize(
+    ("law", "wanted"),
+    [
+        (lambda t: D.Beta(t(2.0), t(8192.0)), -7.434002837051453),
+        (lambda t: D.Beta(t(2**-10), t(2**-10)), -1015.3785853472851),
+        (lambda t: D.StudentT(t(8192.0)), 1.4190606072421598),
+        (lambda t: D.Dirichlet(t(8.0, 8.0, 16.0)), -2.4259536781194059),
+        (lambda t: D.VonMises(t(0.0), t(1024.0)), -2.0465530499131246),
+        (lambda t: D.Bernoulli(logits=t(-40.0)), 1.7418252446695515e-16),
+        (lambda t: D.ContinuousBernoulli(logits=t(200.0)), -4.298317366548037),
+    ],
+)
+def test_entropies(law: Callable[[Any], D.Distribution], wanted: float, dtype: sg.dtype, device: sg.Device) -> None:
+    found = law(lambda *values: of(*values, like=dtype, device=device)).entropy().sum().item()
+    assert found == pytest.approx(wanted, rel=64 * sg.finfo(dtype).eps, abs=1024 * sg.finfo(dtype).eps)

@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor, exp, log, where, xlogy
 from ..autograd import Function
 from ..special import digamma, gammainc, lgamma
-from ..special.gamma import log_beta, log_slope
+from ..special.gamma import digamma_rise, log_beta, log_slope
 from . import constraints
 from .distribution import ExponentialFamily, inner_ends, normal, together, uniform
 
@@ -186,9 +186,8 @@ class Dirichlet(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         a = self.concentration
-        total = a.sum(-1)
-        spread = (a.shape[-1] - total) * digamma(total)
-        return lgamma(a).sum(-1) - lgamma(total) - spread - ((a - 1) * digamma(a)).sum(-1)
+        total = a.sum(-1, keepdim=True)
+        return lgamma(a).sum(-1) - lgamma(total[..., 0]) + ((a - 1) * digamma_rise(a, total - a)).sum(-1)
 
 
 class Beta(ExponentialFamily):
@@ -236,4 +235,4 @@ class Beta(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        return log_beta(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b)
+        return log_beta(a, b) + (a - 1) * digamma_rise(a, b) + (b - 1) * digamma_rise(b, a)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import linalg
 from .._core import Tensor, erf, exp, log, where, xlogy
 from ..special import digamma, lgamma
-from ..special.gamma import log_beta
+from ..special.gamma import digamma_rise, log_beta
 from .composed import Independent, TransformedDistribution
 from .continuous import Cauchy, Exponential, HalfNormal, Laplace, Normal, Uniform
 from .continuous_bernoulli import ContinuousBernoulli
@@ -126,7 +126,7 @@ def _gamma(p: Gamma | InverseGamma, q: Gamma | InverseGamma) -> Tensor:
 def _beta(p: Beta, q: Beta) -> Tensor:
     a, b, c, d = p.concentration1, p.concentration0, q.concentration1, q.concentration0
     norms = log_beta(c, d) - log_beta(a, b)
-    return norms + (a - c) * digamma(a) + (b - d) * digamma(b) + (c + d - a - b) * digamma(a + b)
+    return norms - (a - c) * digamma_rise(a, b) - (b - d) * digamma_rise(b, a)
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -134,7 +134,7 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
     total = a.sum(-1)
     norms = lgamma(total) - lgamma(b.sum(-1)) - (lgamma(a) - lgamma(b)).sum(-1)
-    return norms + ((a - b) * (digamma(a) - digamma(total).unsqueeze(-1))).sum(-1)
+    return norms - ((a - b) * digamma_rise(a, total.unsqueeze(-1) - a)).sum(-1)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)

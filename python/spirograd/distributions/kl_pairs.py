@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import Tensor, broadcast_shapes, exp, full, log, where, xlogy
 from ..special import digamma, lgamma
-from ..special.gamma import log_beta
+from ..special.gamma import digamma_rise, log_beta
 from .continuous import Exponential, Laplace, Normal, Uniform
 from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Poisson
@@ -82,7 +82,7 @@ def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
 def _beta_gamma(p: Beta, q: Gamma) -> Tensor:
     a, both = p.concentration1, p.concentration1 + p.concentration0
     found = lgamma(q.concentration) - q.concentration * log(q.rate) - p.entropy()
-    return found - (q.concentration - 1) * (digamma(a) - digamma(both)) + q.rate * a / both
+    return found + (q.concentration - 1) * digamma_rise(a, p.concentration0) + q.rate * a / both
 
 
 @register_kl(Beta, Uniform)

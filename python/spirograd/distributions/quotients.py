@@ -9,7 +9,7 @@ from .. import _core
 from .._core import Tensor, exp, log, log1p, where, xlogy
 from ..base.dtypes import finfo
 from ..special import digamma, gammaincc, lgamma
-from ..special.gamma import log_beta
+from ..special.gamma import digamma_rise, log_beta
 from . import constraints
 from .distribution import Distribution, ExponentialFamily, log1p_square, normal, together
 from .gamma import log_gamma_variable, standard_gamma
@@ -124,7 +124,7 @@ class StudentT(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         n = self.df
-        spread = 0.5 * (n + 1) * (digamma((n + 1) / 2) - digamma(n / 2))
+        spread = 0.5 * (n + 1) * digamma_rise(n / 2, _core.full_like(n, 0.5))
         return log(self.scale) + spread + 0.5 * log(n) + _log_beta_half(n)
 
 

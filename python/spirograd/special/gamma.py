@@ -126,10 +126,23 @@ def _digamma_value(x: Tensor) -> Tensor:
     value = (over - _ROOT - _ROOT_REST) * interpolated(over - 1, polynomials.DIGAMMA_2)
     value = where(low, value - 1 / y, value + added)
     z = where(near, float(_SHIFT), y)
-    inverse = 1 / (z * z)
-    terms = [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
-    value = where(near, value, log(z) - 0.5 / z - inverse * poly(inverse, terms))
+    value = where(near, value, log(z) - 0.5 / z - _digamma_rest(z))
     return where(x < 0, where(x == round(x), math.nan, value - math.pi * _cot_pi(x)), value)
+
+
+def _digamma_rest(z: Tensor) -> Tensor:
+    """log(z) - 1 / (2 z) less digamma(z), for z from 8 on."""
+    inverse = 1 / (z * z)
+    return inverse * poly(inverse, [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)])
+
+
+def digamma_rise(x: Tensor, h: Tensor) -> Tensor:
+    """digamma(x + h) - digamma(x), also where the two nearly cancel."""
+    far = x >= _SHIFT
+    s, m = where(far, h, 1.0), where(far, x, float(_SHIFT))
+    series = log1p(s / m) + 0.5 * s / (m * (m + s)) + _digamma_rest(m) - _digamma_rest(m + s)
+    x = where(far, 1.0, x)
+    return where(far, series, digamma(x + where(far, 1.0, h)) - digamma(x))
 
 
 def _cot_pi(x: Tensor) -> Tensor:
