@@ -498,3 +498,26 @@ def test_what_is_wrong_is_said(wrong: Callable[[], Any], error: type[Exception],
     with pytest.raises(error) as raised:
         wrong()
     assert str(raised.value) == words
+
+
+def test_equal_inputs_without_a_margin_are_moved_apart(device: sg.Device) -> None:
+    """As with parameters that begin at 0."""
+    x = sg.zeros(3, 2, device=device, requires_grad=True)
+    ones = sg.ones(3, device=device)
+    losses = {
+        -1.0: F.margin_ranking_loss(x[:, 0], x[:, 1], ones, reduction="sum"),
+        1.0: F.hinge_embedding_loss(1 - x[:, 0], -ones, reduction="sum"),
+    }
+    for slope, loss in losses.items():
+        (found,) = sg.autograd.grad(loss, x)
+        assert found[:, 0].tolist() == [slope] * 3
+
+
+@pytest.mark.parametrize("side", [0.0, 1.0])
+def test_sure_predictions_keep_their_small_slopes(side: float, device: sg.Device) -> None:
+    sign = 1 - 2 * side
+    z = sg.tensor([-20.0, -60.0, 30.0, 0.0], device=device, requires_grad=True)
+    targets = sg.full((4,), side, device=device)
+    losses = F.binary_cross_entropy_with_logits(z * sign, targets, reduction="none")
+    (slopes,) = sg.autograd.grad(losses.sum(), z)
+    assert slopes.tolist() == pytest.approx([2.0611536e-9, 8.7565108e-27, 1.0, 0.5], rel=1e-5)

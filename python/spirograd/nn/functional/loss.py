@@ -284,6 +284,11 @@ def binary_cross_entropy(
     return _reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
 
 
+def _hinge(x: Tensor) -> Tensor:
+    """x where it is positive, else 0; at 0 its slope is 1, so that equal inputs are moved apart."""
+    return x.clamp(min=0.0)
+
+
 def _bounded_log(x: Tensor) -> Tensor:
     """log(x), at least -100. Its slope is at most 1e12: at 0 it leads away, and times 0 it is not NaN."""
     low, at = x < 1e-12, x.detach()
@@ -316,8 +321,9 @@ def binary_cross_entropy_with_logits(
         0.0
     """
     _same_shape("binary_cross_entropy_with_logits", input, target)
-    loud = 1.0 if pos_weight is None else 1 + (pos_weight - 1) * target
-    losses = (1 - target) * input - loud * logsigmoid(input)
+    # A term for each side: their gradients do not cancel where a prediction is sure and right.
+    right = target if pos_weight is None else pos_weight * target
+    losses = (target - 1) * logsigmoid(-input) - right * logsigmoid(input)
     return _reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
 
 
@@ -540,7 +546,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
         [0.25, 0.75]
     """
     _same_shape("hinge_embedding_loss", input, target)
-    losses = where(target != 1, relu(margin - input), 0) + where(target != -1, input, 0)
+    losses = where(target != 1, _hinge(margin - input), 0) + where(target != -1, input, 0)
     return _reduced("hinge_embedding_loss", losses, reduction)
 
 
@@ -570,7 +576,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss: input1 has shape {list(input1.shape)}, target {list(target.shape)}; "
             "give as many dimensions"
         )
-    return _reduced("margin_ranking_loss", relu(margin - target * (input1 - input2)), reduction)
+    return _reduced("margin_ranking_loss", _hinge(margin - target * (input1 - input2)), reduction)
 
 
 # ---- distances of pairs ----------------------------------------------------------------------------------------------
@@ -635,7 +641,7 @@ def triplet_margin_loss(
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return _reduced("triplet_margin_loss", relu(margin + near - far), reduction)
+    return _reduced("triplet_margin_loss", _hinge(margin + near - far), reduction)
 
 
 @wide
@@ -668,7 +674,7 @@ def cosine_embedding_loss(
     eps = 1e-12
     lengths = (input1.square().sum(-1) + eps) * (input2.square().sum(-1) + eps)
     cosine = (input1 * input2).sum(-1) / lengths.sqrt()
-    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, relu(cosine - margin), 0)
+    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, _hinge(cosine - margin), 0)
     return _reduced("cosine_embedding_loss", losses, reduction)
 
 
