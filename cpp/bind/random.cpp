@@ -237,7 +237,7 @@ const Callable random_callables[] = {
      "Normal numbers of a mean and a standard deviation: two tensors, one, or two numbers and a size.\n\nArgs:\n"
      "    mean: where they lie.\n    std: how far apart, 0 or more.\n    size: the shape, when both are "
      "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nRaises:\n    ValueError: a negative std; in a tensor, at the next "
-                                                  "read.\n\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
+     "read.\n\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
      "    [2.0, 2.0]",
      kFunction},
     {"uniform_", writes<sg::uniform_>, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
