@@ -201,7 +201,7 @@ class Drawing:
         try:
             with self.reference.set_up():
                 exec(line, self.names)
-        except (ValueError, TypeError, IndexError, RuntimeError, AttributeError, NotImplementedError):
+        except (ValueError, TypeError, IndexError, RuntimeError, AttributeError, NotImplementedError, NameError):
             return False
         self.lines.append(line)
         return True
@@ -277,7 +277,7 @@ class Drawing:
                 self.name_it(name, text)
                 return True
             return self.add_value(text) is not None
-        if not all([self.try_line(line) for line in text.split("\n")]):
+        if not all(self.try_line(line) for line in text.split("\n")):
             return False
         if all(self.fits(n) for n in self.made):
             return True

@@ -23,7 +23,7 @@ PARTS = (  # of a tensor of one dimension or more, put together again; all funct
 SMOOTH = (
     "t.sin(x)",
     "t.tanh(x) * x",
-    "t.softmax(x, -1)",
+    "t.softmax(x, -1) * x",  # alone, the gradient of its sum is rounding
     "x.cumsum(0) * 0.5",
     "x * x.mean()",
     "t.relu(x) + x * x",
@@ -52,7 +52,10 @@ def share(d: Drawing) -> str:
         raise LookupError
     same = [n for n in leaves if n != a and d.shape(n) == d.shape(a)]
     b = d.pick(*same) if same and d.maybe(0.8) else d.add_leaf(True, d.shape(a))
-    y = d.pick(f"({a} + {b})", f"({a} - {b})", f"({a} + {b} + {a})", f"t.stack([{a}, {b}])", f"({a} * 2.0 + {b} * 2.0)")
+    ways = [f"({a} + {b})", f"({a} - {b})", f"({a} + {b} + {a})", f"({a} * 2.0 + {b} * 2.0)"]
+    if d.tensor(a).numel() > 1:  # PyTorch's leaves of one element share what stack() gives them
+        ways.append(f"t.stack([{a}, {b}])")
+    y = d.pick(*ways)
     ends = [f"{y}.sin().sum()", f"{y}.sum()", f"{y}.mean()", f"({y} * {y}).sum()", f"({y} * {d.like(a)}).sum()"]
     if y.startswith(f"({a} "):
         ends += [f"{y}|leaf({d.key()}, {a}.shape)", f"{y}|t.ones_like({a})"]

@@ -195,7 +195,11 @@ def still(program: Program, finding: Finding, base: Backend, others: list[Backen
     if finding.kind == "ended":
         return isinstance(in_a_process(examine_all, program, finding.backend.split(",")), str)
     mine = [b for b in others if b.name == finding.backend]
-    return any(f.kind == finding.kind for f in examine(program, base, mine))
+    for again in examine(program, base, mine):
+        if again.kind == finding.kind:
+            finding.what = again.what
+            return True
+    return False
 
 
 def shorten(finding: Finding, base: Backend, others: list[Backend]) -> Program:
@@ -377,7 +381,7 @@ def main() -> int:
         for seed in range(options.seed, options.seed + options.count):
             print(f"# seed {seed}\n{draw(seed, reference()).text()}\n")
         return 0
-    size = max(1, min(100, options.count // (4 * options.jobs) or 1))
+    size = max(1, min(400, options.count // (4 * options.jobs) or 1))
     devices = options.devices.split(",")
     jobs = [
         (s, min(size, options.seed + options.count - s), devices, not options.whole and devices != ["canary"])

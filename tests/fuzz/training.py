@@ -22,7 +22,7 @@ def channels(d: Drawing, size: int, low: int, high: int) -> str:
     return d.pick_value(low, high, fits=lambda n: d.shape(n)[1] == size and d.shape(n)[-1] > 1 and d.shape(n)[0] > 0)
 
 
-@write(10, "modules")
+@write(12, "modules")
 def module(d: Drawing) -> str:
     """A module for what is there, and an optimiser over it."""
     name = d.new_name("m")
@@ -82,7 +82,7 @@ def applied(d: Drawing) -> str:
     return d.modules[d.module()]()
 
 
-@write(24, "training")
+@write(40, "training")
 def train(d: Drawing) -> str:
     m = d.module()
     loss = d.pick("(({0}) * ({0})).mean()", "t.tanh({0}).sum()", "({0}).sum()").format(d.modules[m]())

@@ -23,6 +23,8 @@ def pair(d: Drawing) -> str:
     if d.maybe(0.2):
         b = d.pick("2", "0.5", "True", "-3")
     op = d.pick("+", "-", "*", "/", "<", ">=", "&", "|", "^")
+    if op in ("<", ">="):  # of what no rounding has touched
+        a, b = (typed(d, f"leaf({d.key()}, {x}.shape)") for _ in range(2))
     if op == "/":
         return f"typed({a} / (t.abs({b}.to(t.int32)) + 1)).to(F)" if b.startswith("t.") else f"typed({a} / 4).to(F)"
     calls = [f"t.{f}({a}, {b})" for f in ("add", "mul", "maximum", "minimum", "hypot", "atan2")] if "." in b[:2] else []
@@ -36,7 +38,7 @@ def several(d: Drawing) -> str:
     text = d.pick(
         f"t.cat([{a}, {b}])",
         f"t.where({x} > 0.1, {a}, {b})",
-        f"{a}.{d.pick('sum', 'mean', 'prod', 'amax', 'cumsum', 'var', 'any', 'argmax')}({d.dim(x)})",
+        f"{a}.{d.pick('sum', 'mean', 'prod', 'amax', 'cumsum', 'var', 'argmax')}({d.dim(x)})",
         f"t.{d.pick('exp', 'abs', 'neg', 'sqrt', 'floor', 'sign', 'sigmoid', 'square')}({a})",
         f"{a}.{d.pick('add_', 'mul_', 'copy_', 'sub_')}({b})",
         f"t.clamp({a}, {d.pick('0', '-0.5')}, 1)",
