@@ -124,8 +124,7 @@ Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, 
 
 Tensor bernoulli(const Tensor& p, Generator& from) {
   check_real("bernoulli", p.dtype());
-  Tensor drawn =
-      cast(uniform_like(p, from) < probability("bernoulli", cast(p.detach(), DType::float32)), p.dtype());
+  Tensor drawn = cast(uniform_like(p, from) < probability("bernoulli", cast(p.detach(), DType::float32)), p.dtype());
   record_gradient(ops::Sign, drawn, {&p});  // a step, as in PyTorch
   return drawn;
 }
