@@ -77,6 +77,12 @@ def copy_tree() -> None:
         (TREE / ".deps").symlink_to(ROOT / ".deps")
 
 
+def put_core(core: Path) -> None:
+    """Puts a compiled module into the copy; a process that has the one before loaded keeps it."""
+    shutil.copyfile(core, WORK / CORE)
+    (WORK / CORE).replace(PACKAGE / CORE)
+
+
 def build(target: str) -> None:
     """Builds a target of the copy."""
     if not (BUILD / "build.ninja").exists():
@@ -147,12 +153,12 @@ def broken(row: Row) -> list[str]:
                 build("spirograd_tests")
             if any(".py::" in test for test in row.tests):
                 build("_core")
-                shutil.copyfile(BUILD / CORE, PACKAGE / CORE)
+                put_core(BUILD / CORE)
         return cpp_tests(row) + python_tests(row)
     finally:
         for path, text in kept.items():
             path.write_text(text, encoding="utf-8")
-        shutil.copyfile(INSTALLED, PACKAGE / CORE)
+        put_core(INSTALLED)
 
 
 def attempt(row: Row, tests: Callable[[Row], str]) -> tuple[bool, str]:
@@ -187,7 +193,7 @@ def main() -> int:
         return 1
     TREE.mkdir(parents=True, exist_ok=True)
     copy_tree()
-    shutil.copyfile(INSTALLED, PACKAGE / CORE)
+    put_core(INSTALLED)
     start, missed = time.monotonic(), 0
     before = {row.number: attempt(row, unbroken) for row in chosen}  # in one go: the build is that of all
     for row in chosen:
