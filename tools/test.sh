@@ -466,7 +466,7 @@ lane_fuzz() {
   "$py" tests/fuzz/calls.py --count 200 || ok=1
   software_vulkan || return 1
   found canary-programs.log "every mistake of a canary was found" \
-    "$py" tests/fuzz/programs.py --devices canary --count 120 --jobs "$jobs" || ok=1
+    "$py" tests/fuzz/programs.py --devices canary --count 400 --jobs "$jobs" || ok=1
   "$py" tests/fuzz/programs.py --devices cpu,gpu --count 300 --jobs "$jobs" || ok=1
   return $ok
 }

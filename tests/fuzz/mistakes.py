@@ -58,11 +58,6 @@ def norm_without_eps(x: sg.Tensor, *options: Any, eps: float = 0.0) -> sg.Tensor
     return sg.nn.functional.layer_norm(x, *options, eps=eps / 2)
 
 
-class WideNormal(sg.distributions.Normal):
-    def log_prob(self, value: sg.Tensor) -> sg.Tensor:
-        return super().log_prob(value) * 1.01
-
-
 class NarrowLinear(sg.nn.Linear):
     def forward(self, x: sg.Tensor) -> sg.Tensor:
         return super().forward(x) * 0.99
@@ -78,10 +73,10 @@ MISTAKES: dict[str, Callable[..., Any]] = {
     "func.jvp": lambda f, x, v: (sg.func.jvp(f, x, v)[0], sg.func.jvp(f, x, v)[1] * 0.0),
     "func.vmap": lambda f: lambda *x: sg.func.vmap(f)(*x).flip(0),
     "compile": forgets_updates,
-    "optim.Rprop": lambda params, lr: sg.optim.Rprop(params, lr=lr, etas=(0.5, 1.25)),
-    "optim.ASGD": lambda params, lr, t0: sg.optim.ASGD(params, lr=lr * 0.99, t0=t0),
-    "optim.Adafactor": lambda params, lr: sg.optim.Adafactor(params, lr=lr * 0.99),
-    "distributions.Normal": WideNormal,
+    "optim.Rprop": lambda params, lr: sg.optim.Rprop(params, lr=lr * 0.5),
+    "optim.ASGD": lambda params, lr, t0: sg.optim.ASGD(params, lr=lr * 0.5, t0=t0),
+    "optim.Adafactor": lambda params, lr: sg.optim.Adafactor(params, lr=lr * 0.5),
+    "distributions.kl_divergence": lambda p, q: sg.distributions.kl_divergence(p, q) * 1.1,
     "maximum": lambda x, y: sg.maximum(x, y).float(),
     "isin": lambda x, y: ~sg.isin(x, y),
 }

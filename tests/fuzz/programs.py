@@ -314,6 +314,14 @@ def done(job: Job) -> Done:
     return [finding], counts
 
 
+def concerned(program: Program, devices: list[str], findings: list[Finding]) -> list[Backend]:
+    """Canaries that the program may find, and that are not found yet, with the library as it is before them."""
+    known, text = {f.backend for f in findings if f.kind == "wrong"}, program.text()
+    first, *canaries = backends(devices)
+    chosen = [b for b in canaries if b.name not in known and b.name.split(".")[-1].split(" ")[-1] in text]
+    return [first, *chosen] if chosen else []
+
+
 def work_on(job: Job) -> Done:
     first, count, devices, shorter = job
     base, others = reference(), backends(devices)
@@ -326,6 +334,8 @@ def work_on(job: Job) -> Done:
         counts["programs"] += 1
         counts["lines"] += len(program.lines)
         counts.update(f"family {name}" for name in program.families)
+        if devices == ["canary"]:
+            others = concerned(program, devices, findings)
         counts["runs"] += program.runs * len(others)
         found = list(examine(program, base, others))
         if before and seed % 8 == 0:

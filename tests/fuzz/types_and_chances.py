@@ -85,7 +85,7 @@ def made(name: str, options: list[str]) -> str:
     return f"t.distributions.{name}{'' if '(' in name else '('}{', '.join(options)})"
 
 
-@value(8, "distributions")
+@value(10, "distributions")
 def distribution(d: Drawing) -> str:
     name, options, support, has = d.pick(*DISTRIBUTIONS)
     x = d.pick_value(1 if "Categorical" in name or name == "Dirichlet" else 0)
