@@ -262,7 +262,7 @@ class Drawing:
             return False
         if text is None or not self.add_text(table, text):
             return False
-        self.families.append(family)
+        self.families += [family] * len(text.split("\n"))
         return True
 
     def add_text(self, table: Table, text: str) -> bool:

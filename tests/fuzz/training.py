@@ -82,7 +82,7 @@ def applied(d: Drawing) -> str:
     return d.modules[d.module()]()
 
 
-@write(60, "training")
+@write(45, "training")
 def train(d: Drawing) -> str:
     m = d.module()
     loss = d.pick("(({0}) * ({0})).mean()", "t.tanh({0}).sum()", "({0}).sum()").format(d.modules[m]())

@@ -12,8 +12,10 @@ HALVES = ("float16", "bfloat16")
 def typed(d: Drawing, x: str) -> str:
     """The tensor in one of the types. Not F, which is another one in the reference."""
     there = d.pick(*[name for name in TYPES if d.half or name not in HALVES])
-    small = f"t.clamp({x}.to(F), 0.0, 90.0)" if there == "uint8" else f"t.clamp({x}.to(F), -90.0, 90.0)"
-    return f"{small}.to(t.{there})"
+    if "float" in there:
+        return f"{x}.to(t.{there})"
+    low = 0.0 if there == "uint8" else -90.0
+    return f"t.clamp(t.floor({x}.to(F) * 4.0 + 0.3), {low}, 90.0).to(t.{there})"  # not near a whole number
 
 
 @value(10, "types")
