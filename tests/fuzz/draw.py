@@ -17,6 +17,7 @@ from program import Backend, Program, Run, array_of
 
 LARGEST = 400.0  # magnitude of a value
 MOST = 3000  # elements of a value
+OF_STATE = ("modules", "training", "shared gradients")  # families that no step has
 # With a large eps: a gradient that is rounding and nothing else must not become a step of full length.
 OPTIMIZERS = (
     "SGD({}, lr=0.125)",
@@ -359,7 +360,7 @@ def draw_step(d: Drawing) -> Program:
         if len(d.lines) >= wanted or not d.made:
             break
         table = WRITES if d.maybe(0.2) else VALUES
-        d.add_statement([row for row in table if row[1] not in ("modules", "gradients")])  # state of their own
+        d.add_statement([row for row in table if row[1] not in OF_STATE])
     held = [n for n in d.made if n not in (p, q) and d.maybe(0.5)]
     want = [n for n in d.made if d.wants_gradient(n) and n not in (p, q)]
     end = f"({want[-1]} * {want[-1]}).mean() + " if want else ""

@@ -42,7 +42,7 @@ def several(d: Drawing) -> str:
         f"t.where({x} > 0.1, {a}, {b})",
         f"{a}.{d.pick('sum', 'mean', 'prod', 'amax', 'cumsum', 'var', 'argmax')}({d.dim(x)})",
         f"t.{d.pick('exp', 'abs', 'neg', 'sqrt', 'floor', 'sign', 'sigmoid', 'square')}({a})",
-        f"{a}.{d.pick('add_', 'mul_', 'copy_', 'sub_')}({b})",
+        f"{a}.clone().{d.pick('add_', 'mul_', 'copy_', 'sub_')}({b})",
         f"t.clamp({a}, {d.pick('0', '-0.5')}, 1)",
         f"t.isin({a}, t.tensor([0, 1], device=D))",
     )
