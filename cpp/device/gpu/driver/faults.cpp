@@ -166,6 +166,8 @@ std::optional<VkResult> answer_of(State& s, size_t function) {
 
 // A lost device does no more work, so its memory may be reused once the loss was reported.
 void let_it_end(VkDevice device) {
+  static std::mutex one_at_a_time;  // as Vulkan wants it; threads that compile may meet the loss, too
+  const std::lock_guard lock(one_at_a_time);
   if (device && vkDeviceWaitIdle) vkDeviceWaitIdle(device);
 }
 
