@@ -26,6 +26,7 @@ NAMES += ["sqrt", "square", "tan", "tanh"]
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "rsqrt": lambda z: 1 / cmath.sqrt(z),
     "sigmoid": lambda z: 1 / (1 + cmath.exp(-z)),
+    "silu": lambda z: z / (1 + cmath.exp(-z)),
     "sinc": lambda z: cmath.sin(math.pi * z) / (math.pi * z),
     "sgn": lambda z: z / abs(z),
 }

@@ -37,6 +37,13 @@ def test_a_signal_comes_back_with_its_gradient(device: sg.Device) -> None:
     np.testing.assert_allclose(x.grad.cpu().numpy(), np.broadcast_to(np.arange(64.0), (3, 64)), rtol=1e-4, atol=1e-3)
 
 
+def test_of_a_real_signal_half_of_the_frequencies_are_read(device: sg.Device) -> None:
+    whole = sg.complex(sg.randn(10, 3, device=device), sg.randn(10, 3, device=device))
+    got = sg.signal.istft(whole, 10, window=windows.hann(10, sym=False, device=device))
+    want = sg.signal.istft(whole[:6], 10, window=windows.hann(10, sym=False, device=device))
+    assert isinstance(got, sg.Tensor) and got.tolist() == want.tolist()
+
+
 def test_gradients_against_differences() -> None:
     x = sg.randn(20, dtype=sg.float64, requires_grad=True)
     window = windows.hann(8, sym=False, dtype=sg.float64)

@@ -217,6 +217,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rsub": lambda input, other, *, alpha=1: other - alpha * input,
     "sgn": _sgn,
     "sigmoid": lambda input: _div(1.0, _exp(-input) + 1),
+    "silu": lambda input: _div(input, _exp(-input) + 1),
     "sin": _turned(_sinh),
     "sinc": _sinc,
     "sinh": _sinh,
@@ -228,4 +229,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 FUNCTIONS |= {f"arc{name[1:]}": FUNCTIONS[name] for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh")}
 # Those that may be written in place as well.
 UNARY = "acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 log log10 log1p log2 nan_to_num reciprocal rsqrt sgn"
-UNARY += " sigmoid sin sinc sinh sqrt square tan tanh"
+UNARY += " sigmoid silu sin sinc sinh sqrt square tan tanh"

@@ -154,7 +154,8 @@ def istft(
     hop, weights = _hop(op, n_fft, hop_length), _window(op, window, n_fft, win_length, spectrum.real)
     norm = "ortho" if normalized else "backward"
     turned = spectrum.transpose(-1, -2)
-    made = fft.irfft(turned, n_fft, norm=norm) if one else fft.ifft(turned, norm=norm)
+    # Of a real signal the other frequencies are known: they are not read, as in PyTorch.
+    made = fft.ifft(turned, norm=norm) if return_complex else fft.irfft(turned, n_fft, norm=norm)
     count = spectrum.shape[-1]
     whole = n_fft + hop * (count - 1)
 
@@ -176,4 +177,4 @@ def istft(
 
     if isinstance(made, Tensor):
         return signal(made)
-    return ComplexTensor(signal(made.real), signal(made.imag)) if return_complex else signal(made.real)
+    return ComplexTensor(signal(made.real), signal(made.imag))

@@ -323,7 +323,7 @@ def binary_cross_entropy_with_logits(
     _same_shape("binary_cross_entropy_with_logits", input, target)
     # A term for each side: their gradients do not cancel where a prediction is sure and right.
     right = target if pos_weight is None else pos_weight * target
-    losses = (target - 1) * logsigmoid(-input) - right * logsigmoid(input)
+    losses = (1 - target) * -logsigmoid(-input) - right * logsigmoid(input)
     return _reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
 
 
