@@ -6,6 +6,7 @@ the table that the class looks into.
 
 from . import functions as functions
 from .tensor import ComplexTensor as ComplexTensor
+from .tensor import ComplexType as ComplexType
 from .tensor import _abs as _abs
 from .tensor import angle as angle
 from .tensor import cdouble as cdouble
