@@ -266,8 +266,8 @@ def in_a_process(function: Callable[..., Any], *arguments: Any) -> Any:
     result: Any = f"no answer in {SECONDS:.0f} s"
     try:
         while reads.poll(SECONDS):
-            result = reads.recv()
-            if result is not None:
+            if (got := reads.recv()) is not None:  # not only that it goes on
+                result = got
                 break
     except EOFError:
         process.join()
