@@ -12,6 +12,7 @@
 #include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
+#include "engine/stream.hpp"
 
 namespace sg::bind {
 
@@ -36,6 +37,7 @@ Callable callables_added[kMaxCallables];
 size_t rows_used = 0;
 
 PyObject* run(const Call& call) {
+  if (work_is_due.load(std::memory_order_relaxed)) stream();
   const bool tell = observer;  // not of the call that sets it
   PyObject* result = call.callable->autocast != Autocast::none && autocast_is_on() ? call_autocast(call)
                                                                                    : call.callable->body.run(call);

@@ -7,6 +7,7 @@
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
 #include "bind/value.hpp"
+#include "engine/stream.hpp"
 
 namespace py = pybind11;
 
@@ -52,6 +53,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_autograd(m);
     sg::bind::add_optimizers(m);
     sg::bind::add_autocast(m);
+    sg::begin_streaming(sg::DeviceId());
     sg::bind::add_inspection(m);
     sg::bind::add_compile(m);
     sg::bind::add_profile(m);

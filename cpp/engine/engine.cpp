@@ -17,6 +17,7 @@
 #include "engine/flush.hpp"
 #include "engine/replay/capture.hpp"
 #include "engine/run_status.hpp"
+#include "engine/stream.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
 #include "schedule/loops.hpp"
@@ -87,9 +88,10 @@ Bytes evaluated(const Tensor& x) {
   const bool flat = x.contiguous();
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
   NodeRef node = source->storage->node.ref();
-  if (node->pending()) flush_log(log_of(node->device));
+  if (node->pending()) run_for(node);
   finish_exchange(node->device);
   raise_if_failed(*node);
+  raise_lost_write();
   return {Held(node), static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
 
@@ -108,11 +110,18 @@ Device& device_of(DeviceId id) {
   if (!id.is_gpu()) return cpu_device();
   EngineLock lock;
   Device& d = gpu_device(id.index);
-  gpus_in_use()[id.index] = &d;
+  if (std::exchange(gpus_in_use()[id.index], &d) != &d) begin_streaming(id);
   return d;
 }
 
-namespace {
+std::vector<DeviceId> devices_in_use() {
+  const EngineLock lock;
+  std::vector<DeviceId> devices = {DeviceId()};
+  for (const auto& [index, gpu] : gpus_in_use())
+    devices.push_back(DeviceId{DeviceId::Kind::gpu, static_cast<uint8_t>(index)});
+  return devices;
+}
+
 // Does not hold the engine lock while it waits, so that a device that hangs blocks only its own users.
 void wait_for_room(DeviceId id) {
   Device* device = nullptr;
@@ -125,12 +134,26 @@ void wait_for_room(DeviceId id) {
   }
   device->wait_for_room();
 }
+
+namespace {
+// Raises an error once: that of the run or, if it has none, that of a write that did not happen before.
+void flush_and_tell(Log& log, void (*run)(Log&)) {
+  try {
+    run(log);
+  } catch (const Interruption&) {
+    throw;
+  } catch (...) {
+    forget_lost_write();
+    throw;
+  }
+  raise_lost_write();
+}
 }  // namespace
 
 void flush(DeviceId id) {
   wait_for_room(id);
   EngineLock lock;
-  flush_log(log_of(id));
+  flush_and_tell(log_of(id), flush_log);
 }
 
 void begin_whole(DeviceId id) {
@@ -158,15 +181,14 @@ void take_back(DeviceId id) {
 
 void flush_all() {
   EngineLock lock;
-  flush_log(log_of({}));
-  for (auto& [index, gpu] : gpus_in_use())
-    flush_log(log_of(DeviceId{DeviceId::Kind::gpu, static_cast<uint8_t>(index)}));
+  for (DeviceId id : devices_in_use()) flush_log(log_of(id));
 }
 
 void synchronize(DeviceId id) {
-  flush(id);
+  wait_for_room(id);
   {
     const EngineLock lock;
+    flush_and_tell(log_of(id), run_all);
     finish_exchange(id);
   }
   const uint32_t runs = last_run();
@@ -327,7 +349,8 @@ Escaped::Escaped(const Tensor& x) {
   if (capture()) capture()->refuse("shows memory to others");
   wait_for_arrival(x);
   EngineLock lock;
-  flush_log(log_of({}));  // including pending readers of the present values
+  run_or_rescue(log_of({}));  // including pending readers of the present values
+  raise_lost_write();
   Storage& storage = *x->storage;
   NodeRef node = storage.node.ref();
   raise_if_failed(*node);
@@ -410,8 +433,9 @@ uint64_t address_of(const Tensor& x) {
   if (capture()) capture()->refuse("asks for an address");
   wait_for_arrival(x);
   EngineLock lock;
-  flush_log(log_of(x.device()));
+  run_or_rescue(log_of(x.device()));
   finish_exchange(x.device());
+  raise_lost_write();
   const Node& node = *x->storage->node.get();
   raise_if_failed(node);
   const uint64_t base = x.device().is_gpu() ? node.buffer->address : reinterpret_cast<uintptr_t>(node.buffer->host);

@@ -11,10 +11,11 @@
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "engine/exchange.hpp"
-#include "engine/pieces.hpp"
+#include "engine/parts.hpp"
 #include "engine/replay/capture.hpp"
 #include "engine/rescue.hpp"
 #include "engine/run_status.hpp"
+#include "engine/stream.hpp"
 #include "engine/written_out.hpp"
 #include "plan/bounds.hpp"
 #include "schedule/loops.hpp"
@@ -58,7 +59,7 @@ void look(const Log& log, Needed& wanted) {
   wanted.unchecked.clear();
   const auto is_held = [](const std::vector<NodeRef>& nodes, size_t i) {
     if (i + kAhead < nodes.size()) __builtin_prefetch(&nodes[i + kAhead]->held);
-    return nodes[i]->held.load(std::memory_order_relaxed) > 0;
+    return nodes[i]->held.load(std::memory_order_relaxed) > 0 && !nodes[i]->again;
   };
   for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
   forget_dropped(log, wanted.held);
@@ -230,7 +231,7 @@ void finish(Log& log) {
     if (i >= kAhead)
       for (size_t at = 0; at < kEnding; at += kCacheLine)
         __builtin_prefetch(reinterpret_cast<const char*>(log.nodes[i - kAhead].get()) + at);
-    log.nodes[i]->drop_inputs();
+    if (!log.nodes[i]->again) log.nodes[i]->drop_inputs();
     log.nodes[i] = {};  // most are freed here
   }
   log.clear();
@@ -241,6 +242,19 @@ void finish(Log& log) {
 constexpr int kTimesInPieces = 8;
 
 void run_in_one(Log& log);
+
+// `cuts`: the first node of each piece but the first.
+Division pieces(const Log& log, const std::vector<int32_t>& cuts, const std::vector<bool>& held) {
+  Division division;
+  const std::vector<bool> wanted = needed(log, held);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (division.parts < static_cast<int32_t>(cuts.size()) && static_cast<int32_t>(i) >= cuts[division.parts])
+      ++division.parts;
+    division.part.push_back(wanted[i] ? division.parts : Division::kDropped);
+  }
+  ++division.parts;
+  return division;
+}
 
 // Invariant: on return the log is empty; thrown out of, it is unchanged, so that the caller can run it again or in
 // halves.
@@ -257,7 +271,7 @@ void run_log(Log& log, bool is_piece) {
   } else {
     const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
     if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
-      return run_in_pieces(log, cuts, std::vector<bool>(wanted.held), run_in_one);
+      return run_parts(log, pieces(log, cuts, wanted.held), run_in_one);
     plan = &cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words));
   }
   try {
@@ -314,7 +328,19 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
   return lines;
 }
 
+namespace {
+thread_local std::exception_ptr lost_write;
+}
+void note_lost_write(const std::exception_ptr& error) {
+  if (error && !lost_write) lost_write = error;
+}
+void forget_lost_write() { lost_write = nullptr; }
+void raise_lost_write() {
+  if (lost_write) std::rethrow_exception(std::exchange(lost_write, nullptr));
+}
+
 void flush_log(Log& log) {
+  restart_pieces(log);
   if (log.nodes.empty()) {
     log.whole_from = SIZE_MAX;
     log.goes_on = false;
@@ -324,7 +350,8 @@ void flush_log(Log& log) {
   const Stage stage("flush", "stage", log.device);
   try {
     run_log(log, false);
-  } catch (const Interruption&) {  // the log can run again
+  } catch (const Interruption&) {  // what is held can run again
+    if (!capture() && !is_exchange(log)) forget_unneeded(log);
     throw;
   } catch (const CheckError&) {
     give_up(log, std::current_exception());
@@ -334,9 +361,21 @@ void flush_log(Log& log) {
     if (is_exchange(log)) report_to_others(log, error);
     if (capture() || is_exchange(log) || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);
-    else if (!rescue(log, error, run_in_one))
+    else if (const Rescued rescued = rescue(log, error, run_in_one); note_lost_write(rescued.lost), !rescued.failed)
       return;
     throw;
+  }
+}
+
+void run_or_rescue(Log& log) {
+  try {
+    flush_log(log);
+  } catch (const Interruption&) {
+    throw;
+  } catch (const CheckError&) {
+    throw;
+  } catch (...) {
+    if (capture()) throw;
   }
 }
 

@@ -10,8 +10,16 @@ namespace sg {
 // Runs the log. Interrupted (Ctrl-C), the log is as it was. Failed, what can be computed is computed (rescue.hpp), the
 // rest holds the error, and the error is thrown.
 void flush_log(Log& log);
+// The same, but errors are left to the values: whoever looks at one raises its own.
+void run_or_rescue(Log& log);
+// A write that this thread recorded did not happen, and nobody looks at it: the thread's next read, step or wait raises.
+void note_lost_write(const std::exception_ptr& error);
+void raise_lost_write();
+void forget_lost_write();  // the thread has been told of an error
 // Runs none of it: results hold the error, tensors written in place keep their old values.
 void give_up(Log& log, std::exception_ptr error);
+std::vector<DeviceId> devices_in_use();
+void wait_for_room(DeviceId id);  // without the engine lock; DeviceTimeoutError, DeviceLostError
 void forget_plans(DeviceId device);
 void count_plans(int64_t& plans, int64_t& bytes);  // of all devices
 // Runs everything that is pending, on all devices in use.

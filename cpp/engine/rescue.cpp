@@ -17,11 +17,16 @@ void fail(Node& node, const std::exception_ptr& error) noexcept {
   node.error = error;
 }
 
-void go_back(const std::vector<Assignment>& assignments) noexcept {
+// Returns the error of the first write that is undone.
+std::exception_ptr go_back(const std::vector<Assignment>& assignments) noexcept {
+  std::exception_ptr lost;
   for (size_t i = assignments.size(); i-- > 0;) {  // the last write first
     const Assignment& write = assignments[i];
-    if (write.storage->node->state == Node::State::failed) write.undo();
+    if (write.storage->node->state != Node::State::failed) continue;
+    lost = write.storage->node->error;
+    write.undo();
   }
+  return lost;
 }
 
 // Invariant: between attempts the log is empty, and each node is pending, ready or failed. Work that must run as a
@@ -37,19 +42,25 @@ class Rescue {
         reporters_(std::move(log.reporters)),
         whole_from_(std::min(log.whole_from, nodes_.size())) {
     log_.clear();
+    size_t reporters = 0;
+    for (const NodeRef& node : nodes_) {
+      reporter_of_.push_back(reporters);
+      reporters += node->op->reports;
+    }
   }
 
   // First what comes before the whole part, then that part. With no whole part, all of it has failed already as the log
   // it was.
-  bool in_halves() {
+  Rescued in_halves() {
     if (whole_from_ == nodes_.size() || !attempt(0, whole_from_)) halve(0, whole_from_);
     run_whole();
     const auto asked = nodes_.begin() + static_cast<std::ptrdiff_t>(whole_from_ < nodes_.size() ? whole_from_ : 0);
-    const bool failed =
-        std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
-    go_back(assignments_);
-    for (const NodeRef& n : nodes_) n->drop_inputs();
-    return failed;
+    Rescued rescued;
+    rescued.failed = std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
+    rescued.lost = go_back(assignments_);
+    for (const NodeRef& n : nodes_)
+      if (!n->again || !n->pending()) n->drop_inputs();
+    return rescued;
   }
 
  private:
@@ -90,12 +101,14 @@ class Rescue {
     try {
       for (size_t i = begin; i < end; ++i) {
         Node& node = *nodes_[i];
-        if (const std::exception_ptr* error = error_of_inputs(node))
+        const std::exception_ptr* error = error_of_inputs(node);
+        if (error) {
           fail(node, *error);
-        else
-          log_.append(nodes_[i]);
+          continue;
+        }
+        log_.append(nodes_[i]);
+        if (node.op->reports) log_.reporters.push_back(reporters_[reporter_of_[i]]);
       }
-      log_.reporters = reporters_;
       const std::vector<Held> later = inputs_behind(end);
       if (!log_.nodes.empty()) run_(log_);
     } catch (...) {
@@ -128,6 +141,7 @@ class Rescue {
   std::vector<NodeRef> nodes_;
   std::vector<Assignment> assignments_;
   std::vector<Reporter> reporters_;
+  std::vector<size_t> reporter_of_;  // each node
   size_t whole_from_;
   int attempts_ = 0;
 };
@@ -140,6 +154,6 @@ void fail_pending(const std::vector<NodeRef>& nodes, const std::vector<Assignmen
   go_back(assignments);
 }
 
-bool rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).in_halves(); }
+Rescued rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).in_halves(); }
 
 }  // namespace sg

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/flush.hpp"
 
 namespace sg {
 namespace {
@@ -39,7 +40,10 @@ void poison(uint32_t run, std::exception_ptr error) {
       if (r.poisoned.count(before)) r.poisoned[it->first] = error;
 }
 void raise_if_failed(const Node& node) {
-  if (node.state == Node::State::failed) std::rethrow_exception(node.error);
+  if (node.state == Node::State::failed) {
+    forget_lost_write();
+    std::rethrow_exception(node.error);
+  }
   if (node.buffer && node.buffer->gone)
     fail<DeviceLostError>("tensor", "its values were on " + node.device.str() + " when it was lost, and are gone",
                           "load or compute them again");

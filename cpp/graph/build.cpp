@@ -517,7 +517,8 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
     storage.written = line;
   }
   const Ref<TensorImpl> base = history ? (target->base ? target->base : target.ref()) : Ref<TensorImpl>();
-  log.assignments.push_back({target->storage, before, base, base ? base->grad_fn : history, history});
+  log.assignments.push_back(
+      {static_cast<int32_t>(log.nodes.size()), target->storage, before, base, base ? base->grad_fn : history, history});
   log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
   before->drop_half();
   storage.node = Held(node);

@@ -137,13 +137,47 @@ void Saved::keep(const Tensor& t, bool always) {
     }
     return;
   }
+  let_go();
   value_ = t->storage->node;
+  value_->saved.fetch_add(1, std::memory_order_relaxed);
   follow(t);
 }
 
 void Saved::follow(const Tensor& t) {
+  if (storage_) storage_->saved.fetch_sub(1, std::memory_order_relaxed);
   storage_ = t->storage;
-  version_ = t->storage->version;
+  storage_->saved.fetch_add(1, std::memory_order_relaxed);
+  version_ = storage_->version;
+  if (value_ && storage_->node.get() == value_.get()) value_->home = storage_.get();
+}
+
+Saved& Saved::operator=(Saved&& o) noexcept {
+  let_go();
+  value_ = std::exchange(o.value_, {});
+  storage_ = std::exchange(o.storage_, {});
+  checkpoint_ = std::exchange(o.checkpoint_, {});
+  version_ = o.version_;
+  index_ = o.index_;
+  return *this;
+}
+
+void Saved::let_go() noexcept {
+  if (value_) {
+    if (value_->home == storage_.get()) value_->home = nullptr;
+    value_->saved.fetch_sub(1, std::memory_order_relaxed);
+    value_ = {};
+  }
+  if (storage_) storage_->saved.fetch_sub(1, std::memory_order_relaxed);
+  storage_ = {};
+}
+
+bool is_only_saved(const Node& node) {
+  const int32_t saved = node.saved.load(std::memory_order_relaxed), held = node.held.load(std::memory_order_relaxed);
+  if (saved == 0) return false;
+  if (held == saved) return true;
+  const Storage* home = node.home;
+  return held == saved + 1 && home && home->node.get() == &node &&
+         home->ref_count() == home->saved.load(std::memory_order_relaxed);
 }
 
 NodeRef Saved::value(const char* op, const SourceLocation& location) const {

@@ -55,6 +55,10 @@ class Checkpoint : public RefCounted<Checkpoint>, public Given {
 // value itself stays, held, until the graph is freed.
 class Saved {
  public:
+  Saved() = default;
+  Saved(const Saved&) = delete;
+  Saved& operator=(Saved&& o) noexcept;
+  ~Saved() { let_go(); }
   void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
   // Error when it was overwritten or freed since; `op` at `location` saved it.
   NodeRef value(const char* op, const SourceLocation& location) const;
@@ -66,6 +70,7 @@ class Saved {
 
  private:
   NodeRef unchanged(const char* op, const SourceLocation& location) const;  // under the engine lock
+  void let_go() noexcept;
 
   Held value_;
   Ref<Storage> storage_;
@@ -73,6 +78,9 @@ class Saved {
   int32_t index_ = 0;
   Ref<Checkpoint> checkpoint_;
 };
+
+// Whether gradients alone hold a value: no tensor of the program does.
+bool is_only_saved(const Node& node);
 
 // One input of an op: where its gradient goes, and its value if the formula reads it.
 struct GradInput {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "graph/cost.hpp"
 #include "graph/watcher.hpp"
 
 namespace sg {
@@ -22,6 +23,13 @@ bool is_target(const Node& node, int k) {
 }
 
 }  // namespace
+
+std::atomic<bool> work_is_due{false};
+
+uint64_t Log::next_epoch() {
+  static uint64_t last = 0;  // engine lock
+  return ++last;
+}
 
 Log& log_of(DeviceId device) {
   static Log* cpu = new Log;
@@ -171,6 +179,8 @@ void Log::append_in_room(const NodeRef& node) {
     for (int64_t word : node->parameters.words) add_word(static_cast<uint64_t>(word));
   for (int i = 0; i < node->inputs; ++i) add_operand(*node, i);
   written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(*node->in[1].node) : kNone);
+  cost += cost_of(*node);
+  if (is_due()) work_is_due.store(true, std::memory_order_relaxed);
 }
 
 // The leaf that owns the memory, as far as this log knows.
@@ -191,7 +201,7 @@ void Assignment::undo() const noexcept {
 }
 
 void Log::clear() {
-  ++epoch;
+  epoch = next_epoch();
   nodes.clear();
   leaves.clear();
   offsets.clear();
@@ -209,6 +219,7 @@ void Log::clear() {
   begins.clear();
   hash = 0;
   leaf_bytes = 0;
+  cost = 0;
   whole_from = SIZE_MAX;
   most = kMaxLogNodes;
   goes_on = false;

@@ -2,6 +2,7 @@
 // Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or where readings
 // of memory begin, which are collected beside it and travel to the kernels as arguments.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace sg {
 // A write in place. If the run fails, the storage goes back to its old value, and the written tensor to its old
 // history.
 struct Assignment {
+  int32_t node;  // of the log, which writes
   Ref<Storage> storage;
   NodeRef before;
   Ref<TensorImpl> base;  // whose history it is, when it is part of gradients
@@ -37,12 +39,12 @@ struct Writes {
   size_t count = 0;
 };
 
-// Invariants: `nodes` are pending and in program order, so each comes after its inputs; `key` and `hash` describe them
-// completely, apart from numbers and the offsets of leaves, which are in `numbers` and `offsets` in the order in which
+// Invariants: `nodes` are pending and in program order, so each comes after its inputs; of those that report, each has its
+// reporter, and `assignments` are in the order of their nodes; `key` and `hash` describe them completely, apart from numbers and the offsets of leaves, which are in `numbers` and `offsets` in the order in which
 // the plan takes them.
 struct Log {
   DeviceId device;
-  uint64_t epoch = 1;  // changes at each flush
+  uint64_t epoch = next_epoch();  // of no other log; changes at each flush
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;   // ready nodes that are read, by first occurrence
   std::vector<int64_t> offsets;  // where readings of memory begin, in elements; equal ones are shared
@@ -60,6 +62,11 @@ struct Log {
   uint64_t hash = 0;
   // Counts towards kMaxLogLeafBytes: a log that reads much keeps much alive.
   int64_t leaf_bytes = 0;
+  int64_t cost = 0;  // of its nodes, estimated (graph/cost.hpp)
+  // With a higher cost it is time to run some of it (engine/stream.hpp), 0: it never is. The first piece's since a value
+  // was read, and the present one's.
+  int64_t bound0 = 0, bound = 0;
+  int pieces = 0;                // that were run since a value was read
   bool to_the_end = false;       // a run now is not to be interrupted
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
   Writes whole_writes;           // those before
@@ -75,12 +82,14 @@ struct Log {
   }
   void clear();
   Writes writes() const { return {epoch, assignments.size()}; }
+  bool is_due() const { return bound > 0 && cost >= bound; }
   // For each node, the leaf into whose memory it writes; negative if there is none.
   const std::vector<int32_t>& written_leaves() const { return written_leaf_; }
   // Gives storages that were written since their values of then; does nothing if the log was run meanwhile.
   void take_back(Writes since) noexcept;
 
  private:
+  static uint64_t next_epoch();
   void add_word(uint64_t word) {
     key.push_back(word);
     hash = hash_add(hash, word);
@@ -103,6 +112,8 @@ struct Log {
 };
 
 Log& log_of(DeviceId device);
+// Whether some log may be due: looked at between two calls of the program (engine/stream.hpp).
+extern std::atomic<bool> work_is_due;
 
 // Whether a read begins where vectors may be loaded. A single element need not be aligned.
 bool is_aligned(const Operand& operand);

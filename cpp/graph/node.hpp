@@ -92,6 +92,8 @@ struct ContractionParameters {
   PackedWindow window;
 };
 
+struct Storage;
+
 // States: pending -> ready or failed, once. Pending: `in` holds the inputs, `buffer` is empty. Ready: `buffer` holds
 // `numel` elements. After its run a node drops its inputs, so a chain of values does not keep what made it alive.
 struct Node : RefCounted<Node> {
@@ -110,11 +112,14 @@ struct Node : RefCounted<Node> {
   int32_t log_index = -1;
   // How many storages and saved gradients hold the value: a flush writes it only if this is not 0.
   std::atomic<int32_t> held{0};
-  BufferRef buffer;          // ready
-  std::exception_ptr error;  // failed
-  uint32_t run = 0;          // ready: the run that made it, if that checks indices
-  uint8_t room = 0;          // operands that there are
-  uint16_t reduced = 0;      // bit d: dimension d of the domain is folded
+  std::atomic<int32_t> saved{0};  // those of them that are saved gradients
+  BufferRef buffer;               // ready
+  std::exception_ptr error;       // failed
+  uint32_t run = 0;               // ready: the run that made it, if that checks indices
+  uint8_t room = 0;               // operands that there are
+  bool again = false;             // pending: the run under way does not store it, because a later one computes it again
+  bool late = false;              // pending: a run before has computed it already
+  uint16_t reduced = 0;           // bit d: dimension d of the domain is folded
   Operand* in = reinterpret_cast<Operand*>(few_);
   int64_t numel = 0;  // elements of the value
   DeviceId device;
@@ -125,7 +130,8 @@ struct Node : RefCounted<Node> {
  public:
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
   Parameters parameters;
-  Ref<Node> half;  // the value in a half type, held; see cast_once() in build.hpp
+  Ref<Node> half;           // the value in a half type, held; see cast_once() in build.hpp
+  Storage* home = nullptr;  // that a gradient saved it from; nullptr: not known any more
 
   Node() = default;
   ~Node() {

@@ -22,6 +22,7 @@ struct Storage : RefCounted<Storage> {
   std::atomic<uint32_t> version{0};  // writes in place so far
   SourceLocation written;            // the last of them
   uint32_t pending_writes = 0;       // scratch of the engine
+  std::atomic<uint32_t> saved{0};    // how many references are those of saved gradients
   static void* operator new(size_t);
   static void operator delete(void*);
   static void destroy(Storage* s) { delete s; }

@@ -70,7 +70,8 @@ class Writer {
       storage.written = line_;
     }
     before->drop_half();
-    log_.assignments.push_back({target->storage, std::move(before), {}, {}, {}});
+    log_.assignments.push_back(
+        {static_cast<int32_t>(log_.nodes.size()), target->storage, std::move(before), {}, {}, {}});
     storage.node = Held(node);
     log_.append_in_room(node);
   }

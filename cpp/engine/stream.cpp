@@ -1,0 +1,191 @@
+// Decides when part of a log runs; schedule/cuts.cpp says which, engine/parts.cpp does it.
+#include "engine/stream.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/log.hpp"
+#include "engine/engine.hpp"
+#include "engine/exchange.hpp"
+#include "engine/flush.hpp"
+#include "engine/parts.hpp"
+#include "engine/replay/capture.hpp"
+#include "graph/cost.hpp"
+#include "schedule/cuts.hpp"
+#include "schedule/loops.hpp"
+#include "schedule/schedule.hpp"
+
+namespace sg {
+namespace {
+
+// Of the first piece, in the nanoseconds of graph/cost.hpp: about a millisecond of a GPU, and 64 of a CPU, where nothing
+// computes while the program records, so that a cut only bounds what is pending.
+constexpr int64_t kDiscrete = 1 << 20, kIntegrated = 1 << 16, kHost = 1 << 19;
+constexpr int kDoublings = 3;  // of a GPU's pieces
+
+// SPIROGRAD_CUT=n cuts logs at random places, n apart on average, so that tests can compare bits.
+int64_t random_cuts() {
+  static const int64_t apart = env_whole("SPIROGRAD_CUT", 0, 1 << 20);
+  return apart;
+}
+bool cuts_at_random() {
+  static std::minstd_rand random{1};
+  return random_cuts() > 0 && random() % static_cast<uint64_t>(random_cuts()) == 0;
+}
+
+// What runs as a whole, is watched, or waits for other processes, is not divided.
+bool may_be_divided(const Log& log) {
+  return log.whole_from == SIZE_MAX && !watcher && !is_under_way(log.device) && !log.nodes.empty();
+}
+
+int64_t bound_of(const Log& log) {
+  return log.device.is_gpu() ? log.bound0 << std::min(log.pieces, kDoublings) : log.bound0;
+}
+
+void run_until(Log& log, size_t cut) {
+  const bool is_loop = !loop_cuts(log).empty();
+  const CutOff cut_off_at = cut_off(log, cut, !is_loop && !env_off("SPIROGRAD_FUSE"));
+  Division division{1, {}, cut_off_at.again, cut_off_at.kept};
+  for (size_t i = 0; i < log.nodes.size(); ++i)
+    division.part.push_back(i >= cut ? 1 : cut_off_at.runs[i] ? 0 : cut_off_at.again[i] ? 1 : Division::kDropped);
+  const int pieces = log.pieces;  // a run begins to count anew
+  run_parts(log, division, run_or_rescue);
+  log.pieces = pieces + 1;
+  log.bound = bound_of(log);
+}
+
+void run_piece(Log& log) {
+  const EngineLock lock;
+  const bool at_random = cuts_at_random();
+  if (!(log.is_due() || at_random) || !may_be_divided(log)) return;
+  const size_t cut = at_random ? log.nodes.size() : cut_of(log, log.bound);
+  if (cut == 0 || (at_random && log.nodes.back()->op->reports)) return;
+  note_disturbance();
+  const Stage stage("flush", "stage", log.device);
+  try {
+    run_until(log, cut);
+  } catch (const Interruption&) {
+    forget_unneeded(log);
+    throw;
+  }
+}
+
+// A value, what it is made of, and what reads the memory that this writes over.
+class Cone {
+ public:
+  explicit Cone(const Log& log) : log_(log), in_(log.nodes.size(), false) {}
+
+  void add(const Node& node) {
+    open_.push_back(static_cast<size_t>(node.log_index));
+    while (!open_.empty()) {
+      const size_t i = open_.back();
+      open_.pop_back();
+      if (in_[i]) continue;
+      in_[i] = true;
+      const Node& value = *log_.nodes[i];
+      for (int k = 0; k < value.inputs; ++k)
+        if (const Node* from = value.in[k].node.get(); from && from->pending())
+          open_.push_back(static_cast<size_t>(from->log_index));
+      if (value.op->kind == Kind::effect) add_readers(value.in[1].node.get());
+    }
+  }
+  bool has(size_t i) const { return in_[i]; }
+  int64_t cost_of_rest() const {
+    int64_t cost = 0;
+    for (size_t i = 0; i < in_.size(); ++i)
+      if (!in_[i]) cost += cost_of(*log_.nodes[i]);
+    return cost;
+  }
+  bool may_run() const {
+    for (size_t i = 1; i < in_.size(); ++i)
+      if (in_[i] != in_[i - 1] && !may_begin(log_, i)) return false;
+    return true;
+  }
+
+ private:
+  void add_readers(const Node* memory) {
+    for (size_t i = 0; i < log_.nodes.size(); ++i) {
+      const Node& node = *log_.nodes[i];
+      for (int k = 0; k < node.inputs && !in_[i]; ++k)
+        if (node.in[k].node.get() == memory) open_.push_back(i);
+    }
+  }
+
+  const Log& log_;
+  std::vector<bool> in_;
+  std::vector<size_t> open_;
+};
+
+}  // namespace
+
+void begin_streaming(DeviceId id) {
+  Log& log = log_of(id);
+  if (log.bound0) return;
+  work_is_due.store(random_cuts() > 0, std::memory_order_relaxed);
+  log.bound0 = kHost;
+  if (id.is_gpu()) {
+    const std::string type = device_of(id).info().type;
+    log.bound0 = type == "integrated" ? kIntegrated : type == "software" ? kHost : kDiscrete;
+  }
+  log.bound = bound_of(log);
+}
+
+void stream() {
+  work_is_due.store(false, std::memory_order_relaxed);
+  if (watcher) return;
+  for (DeviceId id : devices_in_use()) {
+    Log& log = log_of(id);
+    if (!log.is_due() && random_cuts() == 0) continue;
+    const HostPaused paused;
+    wait_for_room(id);
+    run_piece(log);
+  }
+  if (random_cuts() > 0) work_is_due.store(true, std::memory_order_relaxed);
+}
+
+void restart_pieces(Log& log) {
+  log.pieces = 0;
+  log.bound = bound_of(log);
+}
+
+void run_for(const NodeRef& node) {
+  Log& log = log_of(node->device);
+  if (!may_be_divided(log) || log.cost < log.bound0 || log.bound0 == 0) return run_or_rescue(log);
+  Cone cone(log);
+  cone.add(*node);
+  if (cone.cost_of_rest() < log.bound0 || !cone.may_run()) return run_or_rescue(log);
+  note_disturbance();
+  const Stage stage("flush", "stage", log.device);
+  Division division{1, {}};
+  for (size_t i = 0; i < log.nodes.size(); ++i) division.part.push_back(cone.has(i) ? 0 : 1);
+  run_parts(log, division, run_or_rescue);
+  restart_pieces(log);
+}
+
+void run_all(Log& log) {
+  if (!may_be_divided(log)) return flush_log(log);
+  std::vector<Held> dropped;
+  std::vector<bool> read(log.nodes.size(), false);
+  for (size_t i = log.nodes.size(); i-- > 0;) {
+    const Node& node = *log.nodes[i];
+    if (!read[i] && !node.late) dropped.emplace_back(log.nodes[i]);
+    for (int k = 0; k < node.inputs; ++k)
+      if (const Node* from = node.in[k].node.get(); from && from->pending())
+        read[static_cast<size_t>(from->log_index)] = true;
+  }
+  flush_log(log);
+}
+
+void forget_unneeded(Log& log) {
+  std::vector<bool> held;
+  for (const NodeRef& node : log.nodes) held.push_back(node->held.load(std::memory_order_relaxed) > 0);
+  const std::vector<bool> wanted = needed(log, held);
+  Division division;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    division.part.push_back(wanted[i] || i >= log.whole_from ? 0 : Division::kDropped);
+  run_parts(log, division, nullptr);
+}
+
+}  // namespace sg

@@ -1,0 +1,26 @@
+// Where a log that still grows is cut, so that its beginning runs meanwhile (docs/decisions/054-work-starts-early.md).
+// Pure: depends on the operations recorded, their sizes, and which values the program holds.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "graph/log.hpp"
+
+namespace sg {
+
+// The first node that stays, between half of `bound` and the end; 0: no place is good, or not yet.
+size_t cut_of(const Log& log, int64_t bound);
+
+// Whether a run may begin with a node: it does not belong to the one before it.
+bool may_begin(const Log& log, size_t node);
+
+// What becomes of the nodes of a log of which those before `cut` run.
+struct CutOff {
+  std::vector<bool> runs;   // it is needed before the cut
+  std::vector<bool> again;  // it is not stored, because it is cheap to compute again from what is: stays, too
+  std::vector<bool> kept;   // nothing holds or reads it: somebody has dropped it, and may be timing it
+};
+// `again`: whether values may be computed again.
+CutOff cut_off(const Log& log, size_t cut, bool again);
+
+}  // namespace sg
