@@ -25,7 +25,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_CACHE_LIMIT", "1GiB", "The most bytes of compiled kernels on disk, the oldest go; 0: no limit."},
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel per operation."},
-      {"SPIROGRAD_CUT", "0", "N: also runs what is pending after every Nth call, on average, at random."},
+      {"SPIROGRAD_CUT", "0", "N: also cuts what is pending, at a random place, at every Nth call on average."},
       {"SPIROGRAD_BARRIER", "hazards",
        "all: a full barrier between any two kernels; drop, reverse: none, other orders (tests only)."},
       {"SPIROGRAD_SUBMISSION_COST", "",

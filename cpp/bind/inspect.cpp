@@ -112,10 +112,7 @@ void synchronize_python(PyObject* device) {
   const std::vector<DeviceId> devices =
       device == Py_None ? devices_in_use() : std::vector<DeviceId>{to_device_id(device)};
   WithoutGil unlocked;
-  for (DeviceId d : devices) {
-    flush(d);
-    synchronize(d);
-  }
+  for (DeviceId d : devices) synchronize(d);
 }
 
 std::string cache_folder() {

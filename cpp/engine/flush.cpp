@@ -368,6 +368,7 @@ void flush_log(Log& log) {
 }
 
 void run_or_rescue(Log& log) {
+  const bool ends_batch = is_under_way(log.device);
   try {
     flush_log(log);
   } catch (const Interruption&) {
@@ -375,7 +376,9 @@ void run_or_rescue(Log& log) {
   } catch (const CheckError&) {
     throw;
   } catch (...) {
-    if (capture()) throw;
+    if (!capture() && !ends_batch) return;
+    forget_lost_write();  // it is told here
+    throw;
   }
 }
 

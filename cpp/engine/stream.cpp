@@ -25,14 +25,18 @@ namespace {
 constexpr int64_t kDiscrete = 1 << 20, kIntegrated = 1 << 16, kHost = 1 << 19;
 constexpr int kDoublings = 3;  // of a GPU's pieces
 
-// SPIROGRAD_CUT=n cuts logs at random places, n apart on average, so that tests can compare bits.
+// SPIROGRAD_CUT=n also cuts at random places, at every nth call on average, so that tests can compare bits.
 int64_t random_cuts() {
   static const int64_t apart = env_whole("SPIROGRAD_CUT", 0, 1 << 20);
   return apart;
 }
-bool cuts_at_random() {
+// 0: none now.
+size_t random_cut_of(const Log& log) {
   static std::minstd_rand random{1};
-  return random_cuts() > 0 && random() % static_cast<uint64_t>(random_cuts()) == 0;
+  if (random_cuts() == 0 || random() % static_cast<uint64_t>(random_cuts())) return 0;
+  size_t cut = 1 + random() % log.nodes.size();
+  while (cut > 0 && !may_cut(log, cut)) --cut;
+  return cut;
 }
 
 // What runs as a whole, is watched, or waits for other processes, is not divided.
@@ -58,10 +62,9 @@ void run_until(Log& log, size_t cut) {
 
 void run_piece(Log& log) {
   const EngineLock lock;
-  const bool at_random = cuts_at_random();
-  if (!(log.is_due() || at_random) || !may_be_divided(log)) return;
-  const size_t cut = at_random ? log.nodes.size() : cut_of(log, log.bound);
-  if (cut == 0 || (at_random && log.nodes.back()->op->reports)) return;
+  if (!may_be_divided(log)) return;
+  const size_t cut = log.is_due() ? cut_of(log, log.bound) : random_cut_of(log);
+  if (cut == 0) return;
   note_disturbance();
   const Stage stage("flush", "stage", log.device);
   try {
@@ -100,7 +103,7 @@ class Cone {
   }
   bool may_run() const {
     for (size_t i = 1; i < in_.size(); ++i)
-      if (in_[i] != in_[i - 1] && !may_begin(log_, i)) return false;
+      if (in_[i] != in_[i - 1] && !may_cut(log_, i)) return false;
     return true;
   }
 

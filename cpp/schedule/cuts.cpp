@@ -80,8 +80,8 @@ class CheapValues {
 
 }  // namespace
 
-bool may_begin(const Log& log, size_t node) {
-  return !log.nodes[node]->op->follows && (node == 0 || !log.nodes[node - 1]->op->reports);
+bool may_cut(const Log& log, size_t node) {
+  return (node == log.nodes.size() || !log.nodes[node]->op->follows) && !log.nodes[node - 1]->op->reports;
 }
 
 // A cut costs the bytes of what is read across it and would not be stored otherwise. The last nodes wait for their
@@ -104,7 +104,7 @@ size_t cut_of(const Log& log, int64_t bound) {
   for (size_t cut = 1; cut <= latest; ++cut) {
     cost += cost_of(*log.nodes[cut - 1]);
     bytes += across[cut];
-    if (kLeast * cost < bound || (cut < n ? !may_begin(log, cut) : log.nodes[n - 1]->op->reports)) continue;
+    if (kLeast * cost < bound || !may_cut(log, cut)) continue;
     if (best == 0 || bytes <= least) best = cut, least = bytes;
   }
   return least == 0 || log.cost >= 2 * bound ? best : 0;

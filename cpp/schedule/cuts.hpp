@@ -11,8 +11,8 @@ namespace sg {
 // The first node that stays, between half of `bound` and the end; 0: no place is good, or not yet.
 size_t cut_of(const Log& log, int64_t bound);
 
-// Whether a run may begin with a node: it does not belong to the one before it.
-bool may_begin(const Log& log, size_t node);
+// Whether a run may end before this node: it does not belong to the one before it.
+bool may_cut(const Log& log, size_t node);
 
 // What becomes of the nodes of a log of which those before `cut` run.
 struct CutOff {
