@@ -89,6 +89,7 @@ float float16_value(uint h) {
   uint normal = b + (b >= 0x0f800000u ? 0x70000000u : 0x38000000u);
   return uintBitsToFloat((b < 0x00800000u ? floatBitsToUint(small) : normal) | sign);
 }
+bool is_finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
 float round_bfloat16(float x) { return bfloat16_value(bfloat16_bits(x)); }
 float round_float16(float x) { return float16_value(float16_bits(x)); }
 

@@ -1,8 +1,27 @@
-// A convolution: rows are outputs, columns are blocks, a step is eight channels.
+// A convolution: rows are outputs, columns are blocks, a step is eight channels. Tensor 2 is the kernels, whose values
+// tensor 1 has.
 #include "winograd_product.glsl"
 
 #define ROW_OF_OUTPUTS uint(word(15))
 const uint kUnits = kFactors / SG_THREADS, kRowsApart = SG_THREADS / kRow;  // of values of kernels, for each thread
+
+// A block's results from its elements: transforms spread what is not finite over the block. `first` is of channel 0.
+void find_directly(Image x, int first, uint there, uint m, out float y[2][2]) {
+  const int64_t channel = word(18), row = word(19), column = word(20);
+  int64_t kernel = word(16) + m * word(17);
+  y[0][0] = y[0][1] = y[1][0] = y[1][1] = 0.0;
+  for (uint c = 0; c < CHANNELS; ++c) {
+    float d[4][4];
+    load_block(x, first + int(c) * x.channel, there, d);
+    [[unroll]] for (int p = 0; p < 3; ++p)
+      [[unroll]] for (int q = 0; q < 3; ++q) {
+        const float w = floats(2, uint64_t(kernel + p * row + q * column)).at[0];
+        [[unroll]] for (int i = 0; i < 2; ++i)
+          [[unroll]] for (int j = 0; j < 2; ++j) y[i][j] = fma(d[i + p][j + q], w, y[i][j]);
+      }
+    kernel += channel;
+  }
+}
 
 void main() {
   const uint thread = gl_LocalInvocationIndex, lane = thread % kTile, row = thread / kTile;
@@ -13,7 +32,7 @@ void main() {
   const Image x = image();
   const uint there = number < blocks ? elements(x, b) : 0;
   const ivec2 result = RESULT;
-  const uint64_t to_result = tensor(2);
+  const uint64_t to_result = tensor(3);
   int first = first_element(x, b, row);
   uint64_t from = tensor(1) + 4 * uint64_t(thread / kRow * row_of_outputs + m0 + 4 * (thread % kRow));
 
@@ -53,6 +72,7 @@ void main() {
       float values[4][4], y[2][2];
       gather(r, lane, values);
       find_result(values, y);
+      if (!is_finite(y[0][0] + y[0][1] + y[1][0] + y[1][1])) find_directly(x, first_element(x, b, 0), there, m, y);
       const int to = ((int(b.image) * int(outputs) + int(m)) * result.x + corner.x) * result.y + corner.y;
       [[unroll]] for (int i = 0; i < 2; ++i)
         [[unroll]] for (int j = 0; j < 2; ++j)

@@ -24,6 +24,25 @@ Block moved(Block b, uint images, uvec2 step, uvec2 blocks) {
   return b;
 }
 
+// The sums of an output and a channel over blocks begin .. end: transforms spread what is not finite over all taps.
+void find_directly(Image x, uint64_t gradient, uint begin, uint end, uint m, uint c, out float w[3][3]) {
+  const ivec2 result = RESULT;
+  [[unroll]] for (uint p = 0; p < 3; ++p) w[p][0] = w[p][1] = w[p][2] = 0.0;
+  for (uint number = begin; number < end; ++number) {
+    const Block b = block_at(number, BLOCKS);
+    const ivec2 room = result - 2 * ivec2(b.y, b.x);  // results that there are
+    float d[4][4], y[2][2];
+    load_block(x, first_element(x, b, c), elements(x, b), d);
+    load_result(gradient, result, b, int(b.image * OUTPUTS + m) * result.x * result.y, true, y);
+    [[unroll]] for (int i = 0; i < 2; ++i)
+      [[unroll]] for (int j = 0; j < 2; ++j) {
+        if (i >= room.x || j >= room.y) continue;
+        [[unroll]] for (int p = 0; p < 3; ++p)
+          [[unroll]] for (int q = 0; q < 3; ++q) w[p][q] = fma(y[i][j], d[i + p][j + q], w[p][q]);
+      }
+  }
+}
+
 void main() {
   const uint thread = gl_LocalInvocationIndex, lane = thread % kStep, column = thread / kStep;
   const uint channels = CHANNELS, outputs = OUTPUTS;
@@ -70,6 +89,9 @@ void main() {
       float values[4][4], w[3][3];
       gather(r, thread % kTile, values);
       find_kernel(values, w);
+      float sum = 0.0;
+      [[unroll]] for (uint i = 0; i < 3; ++i) sum += w[i][0] + w[i][1] + w[i][2];
+      if (!is_finite(sum)) find_directly(x, gradient, begin, end, m, c, w);
       const uint64_t to = ((uint64_t(slice) * outputs + m) * channels + c) * 9;
       [[unroll]] for (uint i = 0; i < 3; ++i)
         [[unroll]] for (uint j = 0; j < 3; ++j) floats(2, to + 3 * i + j).at[0] = w[i][j];

@@ -82,6 +82,8 @@ bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, c
   if (g.groups != 1 || g.kernel.numel() == 1 || (g.dilation[1] != 1 && g.kernel[1] != 1)) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
   if (!ignores_sizes() && !is_worth(image, outputs, g)) return false;
+  for (int d = 0; d < 2; ++d)
+    if (std::max({g.result[d], g.stride[d], g.dilation[d]}) > UINT16_MAX) return false;
   const HeightWidth grid = grid_of(g);
   const double pixels = static_cast<double>((places_of(grid, images) + (g.reach(0) + 4) * grid[1]) * g.stride.numel());
   return pixels * static_cast<double>(std::max(channels, outputs) + 8) <= INT32_MAX;
@@ -139,7 +141,8 @@ Tensor weights_of_pixels(const Pixels& x, const Pixels& y, int64_t images, int64
                             from(x, x.row(at % x.frame.stride, at / x.frame.stride * x.frame.pitch)),
                             {0, 0, 1, g.stride[1] * x.channels}, sizes, {outputs, g.kernel[1], x.channels}));
   }
-  return contiguous(permute(slice(stack(rows, 0), 3, 0, channels, 1), {1, 3, 0, 2}));
+  return weights_of_sums(stack(rows, 0), gradient, x, channels,
+                         {images, grid_of(g), g.result, g.stride, g.dilation[0]});
 }
 
 }  // namespace sg::convolution

@@ -32,13 +32,12 @@ bool through_winograd(const Tensor& image, const Tensor& other, int64_t outputs,
 }
 
 Tensor correlate_winograd(const Tensor& x, const Tensor& w, const Geometry& g) {
-  return winograd::correlate(x, winograd::values_of(w), w.shape()[0], {g.padding, g.result});
+  return winograd::correlate(x, w, {g.padding, g.result});
 }
 
 // A convolution of the result with the kernels reversed.
 Tensor image_gradient_winograd(const Tensor& y, const Tensor& w, const Geometry& g) {
-  return winograd::correlate(y, winograd::values_of(transpose(w, 0, 1), true), w.shape()[1],
-                             {{2 - g.padding[0], 2 - g.padding[1]}, g.image});
+  return winograd::correlate(y, transpose(w, 0, 1), {{2 - g.padding[0], 2 - g.padding[1]}, g.image}, true);
 }
 
 Tensor weights_winograd(const Tensor& x, const Tensor& y, const Geometry& g) {

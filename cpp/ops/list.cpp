@@ -39,6 +39,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::ConvolutionImage,
       &ops::ConvolutionWeight,
       &ops::Pixels,
+      &ops::PixelsWeights,
       &ops::WinogradValues,
       &ops::Winograd,
       &ops::WinogradWeights,

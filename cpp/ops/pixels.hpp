@@ -26,4 +26,15 @@ struct Pixels {
 
 Pixels pixels_of(const Tensor& image, const Frame& frame);
 
+// Where results lie among places, and what their first tap of a row sees: of sizes below 65,536.
+struct SeenPlaces {
+  int64_t images;
+  HeightWidth grid, result, stride;
+  int64_t dilation;  // of rows
+};
+// [output, channel, row of taps, tap] of sums [row of taps, output, tap, channel] over all places, of a gradient's and an
+// image's pixels. Those that are not finite are computed from results alone.
+Tensor weights_of_sums(const Tensor& sums, const Tensor& gradient, const Pixels& x, int64_t channels,
+                       const SeenPlaces& seen);
+
 }  // namespace sg

@@ -21,11 +21,13 @@ constexpr int64_t kSharedBytes = int64_t{2} * kStep * kPoints * kTile * 4;
 struct WinogradParameters {
   int32_t top, left, height, width;  // winograd::Places
   int32_t outputs;
-  int32_t blocks = 0;  // of a partial sum
+  int32_t blocks = 0;    // of a partial sum
+  int32_t reversed = 0;  // whether the last tap comes first, in both dimensions
+  int32_t unused = 0;
 };
 
 struct ValuesParameters {
-  int64_t reversed;  // whether the last tap comes first, in both dimensions
+  int64_t reversed;  // as above
 };
 
 HeightWidth blocks_of(const WinogradParameters& p) {
@@ -65,6 +67,9 @@ void expand_correlate(const Node& node, bool gpu, Expansion& e) {
   CustomKernel& custom = launch(node, gpu, e, "winograd_correlate.glsl");
   const int64_t row = round_up(int64_t{p.outputs}, kTile), blocks = node.domain[0] * blocks_of(p).numel();
   add_places(custom, p, row);
+  const Dims& kernels = node.in[2].strides;
+  const int64_t along = p.reversed ? -1 : 1, first = p.reversed ? 2 * (kernels[2] + kernels[3]) : 0;
+  custom.words.insert(custom.words.end(), {first, kernels[0], kernels[1], along * kernels[2], along * kernels[3]});
   custom.cost = 2.0 * kPoints * static_cast<double>(blocks * row * node.domain[1]);
   set_groups(custom, row / kTile * divide_up(blocks, kTile));
 }
@@ -121,15 +126,15 @@ bool fits(const Features& gpu) {
          gpu.shared_bytes >= kSharedBytes;
 }
 
-Tensor values_of(const Tensor& kernels, bool reversed) {
-  const Dims& s = kernels.shape();
-  return custom_kernel(ops::WinogradValues, {kernels}, {round_up(s[1], kStep), kPoints, round_up(s[0], kTile)},
-                       DType::float32, ValuesParameters{reversed});
-}
-
-Tensor correlate(const Tensor& x, const Tensor& values, int64_t outputs, const Places& places) {
-  return custom_kernel(ops::Winograd, {in_rows(x), values}, {x.shape()[0], outputs, places.result[0], places.result[1]},
-                       DType::float32, parameters_of(places, outputs));
+Tensor correlate(const Tensor& x, const Tensor& kernels, const Places& places, bool reversed) {
+  const int64_t outputs = kernels.shape()[0], channels = kernels.shape()[1];
+  const Tensor values =
+      custom_kernel(ops::WinogradValues, {kernels}, {round_up(channels, kStep), kPoints, round_up(outputs, kTile)},
+                    DType::float32, ValuesParameters{reversed});
+  WinogradParameters p = parameters_of(places, outputs);
+  p.reversed = reversed;
+  return custom_kernel(ops::Winograd, {in_rows(x), values, kernels},
+                       {x.shape()[0], outputs, places.result[0], places.result[1]}, DType::float32, p);
 }
 
 Tensor weights(const Tensor& x, const Tensor& y, const Places& places) {

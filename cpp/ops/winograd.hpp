@@ -11,10 +11,8 @@ struct Places {
   HeightWidth before, result;
 };
 
-// The values of kernels [outputs, channels, 3, 3] at all points; reversed: of those with the last tap first.
-Tensor values_of(const Tensor& kernels, bool reversed = false);
-// [n, output, place] = sum over channels and taps.
-Tensor correlate(const Tensor& x, const Tensor& values, int64_t outputs, const Places& places);
+// [n, output, place] = sum over channels and taps of kernels [outputs, channels, 3, 3]; reversed: with the last tap first.
+Tensor correlate(const Tensor& x, const Tensor& kernels, const Places& places, bool reversed = false);
 // [output, channel, tap] = sum over images and places.
 Tensor weights(const Tensor& x, const Tensor& y, const Places& places);
 // Whether the device has room for the kernels: shared memory, and as many sums a thread as they hold.

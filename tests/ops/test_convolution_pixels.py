@@ -95,6 +95,21 @@ def test_what_is_not_a_number_stays_in_its_windows(options: dict[str, Any], gpu:
     np.testing.assert_array_equal(np.isfinite(got), np.isfinite(exact(sg.conv2d(x.double(), w.double(), **options))))
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", UNIT)
+def test_what_is_not_a_number_reaches_the_weights_that_see_it(case: Any, dtype: str, gpu: sg.Device) -> None:
+    image, kernel, options = case
+    x, w = made(image, 1), made(kernel, 2)
+    g = made(tuple(sg.conv2d(x.double(), w.double(), **options).shape), 3)
+    for n, at in enumerate([(0, 0), (-1, -1), (image[2] // 2, -1), (-1, image[3] // 2)]):
+        x[n % image[0], n % image[1], at[0], at[1]] = (float("nan"), float("inf"), -float("inf"), float("inf"))[n]
+    g[0, 2, -1, -1], g[0, 1, 0, 0] = float("inf"), float("nan")
+    got = computed(x, w, g, getattr(sg, dtype), gpu, **options)[-1]
+    want = computed(x, w, g, sg.float64, "cpu", **options)[-1]
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+    np.testing.assert_allclose(got, want, rtol=4 * UNIT[dtype], atol=2.0**-9 * np.abs(want[np.isfinite(want)]).max())
+
+
 def test_transposed_convolutions_take_the_same_way(gpu: sg.Device) -> None:
     x, w = made((2, 16, 5, 6), 1), made((16, 18, 3, 3), 2)
     options: dict[str, Any] = {"stride": 2, "padding": 1, "output_padding": 1}

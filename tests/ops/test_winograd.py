@@ -127,14 +127,31 @@ def test_an_image_of_one_channel_in_a_larger_one_is_read_alone(gpu: sg.Device) -
     np.testing.assert_allclose(seen, want, atol=1e-4)
 
 
-def test_what_is_not_a_number_stays_in_its_blocks(gpu: sg.Device) -> None:
-    x, w = made((2, 3, 12, 12), 1), made((4, 3, 3, 3), 2)
-    x[0, 1, 5, 6] = float("nan")
-    x[1, 2, 0, 11] = float("inf")
-    bad = ~np.isfinite(exact(sg.conv2d(x.to(gpu), w.to(gpu), padding=1)))
-    must = ~np.isfinite(exact(sg.conv2d(x.double(), w.double(), padding=1)))
-    may = must.reshape(2, 4, 6, 2, 6, 2).any((3, 5), keepdims=True).repeat(2, 3).repeat(2, 5).reshape(must.shape)
-    assert (must <= bad).all() and (bad <= may).all()
+@pytest.mark.parametrize("into", ["image", "weight", "gradient"])
+@pytest.mark.parametrize("padding", [0, 1])
+def test_what_is_not_finite_reaches_what_depends_on_it(into: str, padding: int, gpu: sg.Device) -> None:
+    """In the middle, at edges and in corners, also of blocks that end outside; large numbers whose sums do not fit."""
+    shapes = {"image": (3, 4, 9, 12), "weight": (35, 4, 3, 3)}
+    shapes["gradient"] = (3, 35, 7 + 2 * padding, 10 + 2 * padding)
+    tensors = {name: made(shape, 1) for name, shape in shapes.items()}
+    last = [n - 1 for n in shapes[into]]
+    places = [(0, 0, 0, 0), (1, 2, 1, 2), (2, 3, last[2], last[3]), (1, 1, 0, last[3]), (0, 2, 1, last[3])]
+    for at, value in zip(places, (np.nan, np.inf, -np.inf, np.inf, 3e38), strict=True):
+        tensors[into][at] = float(value)
+    got = computed(*tensors.values(), sg.float32, gpu, padding=padding)
+    want = computed(*tensors.values(), sg.float32, "cpu", padding=padding)
+    assert sum(not np.isfinite(w).all() for w in want) == 2, "two of the three products see it"
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("places", [(1, 1), (7, 9)])
+def test_kernels_that_lie_anywhere_meet_what_is_not_finite(places: tuple[int, int], gpu: sg.Device) -> None:
+    x, w = made((2, 5, *places), 1), made((9, 40, 3, 3), 2)
+    x[1, 2, 0, 0] = float("nan")
+    view = w.transpose(0, 1).flip((0, 3))[:9, 2:7]
+    got = exact(sg.conv2d(x.to(gpu), w.to(gpu).transpose(0, 1).flip((0, 3))[:9, 2:7], padding=1))
+    np.testing.assert_allclose(got, exact(sg.conv2d(x, view, padding=1)), rtol=1e-4, atol=1e-4)
 
 
 def test_transposed_convolutions_take_the_same_way(gpu: sg.Device) -> None:
