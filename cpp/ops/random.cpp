@@ -18,7 +18,12 @@ namespace {
 // One launch: the numbers are computed where they are written.
 void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype())); }
 
-Tensor uniform_like(const Tensor& x, Generator& from) { return rand(x.shape(), x.device(), from); }
+// In [0, 1): in float64 all 53 bits, otherwise the 24 of float32.
+Tensor uniform(const Dims& shape, DeviceId device, Generator& from, DType dtype) {
+  if (dtype != DType::float64) return rand(shape, device, from);
+  return cast(bitwise_right_shift(random_bits(shape, device, from), Tensor(9)), dtype) * 0x1p-53;
+}
+Tensor uniform_like(const Tensor& x, Generator& from) { return uniform(x.shape(), x.device(), from, x.dtype()); }
 
 Tensor plain(const Tensor& t) { return t.is_number() ? t : t.detach(); }
 
@@ -103,20 +108,21 @@ Tensor in_type(const char* op, const Tensor& drawn, DType dtype) {
   return cast(drawn, dtype);
 }
 // Half types keep as many bits as they hold below 1, which rounding would reach.
-Tensor uniform_in_type(const char* op, const Tensor& drawn, DType dtype) {
+Tensor uniform_in_type(const char* op, const Dims& shape, DeviceId device, Generator& from, DType dtype) {
   const double steps = dtype == DType::float16 ? 1 << 11 : dtype == DType::bfloat16 ? 1 << 8 : 0;
+  const Tensor drawn = uniform(shape, device, from, dtype);
   return in_type(op, steps > 0 ? floor(drawn * steps) * (1 / steps) : drawn, dtype);
 }
 }  // namespace
 
 Tensor rand(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
-  return uniform_in_type("rand", rand(size, device, from), dtype.value_or(default_float()));
+  return uniform_in_type("rand", size, device, from, dtype.value_or(default_float()));
 }
 Tensor randn(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
   return in_type("randn", randn(size, device, from), dtype.value_or(default_float()));
 }
 Tensor rand_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
-  return uniform_in_type("rand_like", rand(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
+  return uniform_in_type("rand_like", x.shape(), device.value_or(x.device()), from, dtype.value_or(x.dtype()));
 }
 Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
   return in_type("randn_like", randn(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
@@ -124,7 +130,8 @@ Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, 
 
 Tensor bernoulli(const Tensor& p, Generator& from) {
   check_real("bernoulli", p.dtype());
-  Tensor drawn = cast(uniform_like(p, from) < probability("bernoulli", cast(p.detach(), DType::float32)), p.dtype());
+  const Tensor chance = probability("bernoulli", cast(p.detach(), wide_of(p.dtype())));
+  Tensor drawn = cast(uniform_like(p, from) < chance, p.dtype());
   record_gradient(ops::Sign, drawn, {&p});  // a step, as in PyTorch
   return drawn;
 }
@@ -166,7 +173,7 @@ void exponential_(const Tensor& x, double rate, Generator& from) {
   check_real("exponential_", x.dtype());
   if (!(rate > 0)) fail<ValueError>("exponential_", "lambd " + std::to_string(rate) + " is not above 0", "use a rate");
   // 1 - u is in (0, 1], so that the logarithm is finite. Where u is 0, half a step stands for it: no draw is 0.
-  const Tensor u = maximum(uniform_like(x, from), 0x1p-25);
+  const Tensor u = maximum(uniform_like(x, from), x.dtype() == DType::float64 ? 0x1p-54 : 0x1p-25);
   fill(x, maximum(log1p(-u) / -rate, least_of(x.dtype())));
 }
 

@@ -44,6 +44,23 @@ def test_uniforms_are_the_upper_24_bits(seed: int, device: sg.Device) -> None:
     np.testing.assert_array_equal(x.astype(np.float64), want)
 
 
+@pytest.mark.needs("float64")
+def test_uniforms_of_float64_have_53_bits(device: sg.Device) -> None:
+    half = (words(2002, 7) & np.uint64(2**31 - 1)).reshape(-1, 2)
+    want = (((half[:, 0] << np.uint64(31)) | half[:, 1]) >> np.uint64(9)).astype(np.float64) / 2**53
+    x = sg.zeros(1001, dtype=sg.float64, device=device)
+    draws: dict[str, Callable[[], sg.Tensor]] = {
+        "rand": lambda: sg.rand(1001, dtype=sg.float64, device=device),
+        "rand_like": lambda: sg.rand_like(x),
+        "uniform_": lambda: x.uniform_(),
+        "exponential_": lambda: -sg.expm1(-x.exponential_()),
+    }
+    for name, draw in draws.items():
+        sg.manual_seed(7)
+        np.testing.assert_allclose(draw().numpy(), want, rtol=0 if name != "exponential_" else 1e-15, err_msg=name)
+    assert (want * 2**24 % 1 != 0).mean() > 0.99
+
+
 def test_the_stream_goes_on(device: sg.Device) -> None:
     sg.manual_seed(7)
     sg.rand(5, device=device)  # two blocks of four words
