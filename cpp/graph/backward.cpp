@@ -284,7 +284,7 @@ class Pass {
       const GradInput& in = node.in[i];
       const Tensor& result = results[static_cast<size_t>(i)];
       if (wanted_inputs_[static_cast<size_t>(i)] == Wanted::no) continue;
-      if (i > 0 && is_flat(node)) send_zero(in);
+      if (is_zero(node, i)) send_zero(in);
       if (!result) continue;
       const DType dtype = wanted_inputs_[static_cast<size_t>(i)] == Wanted::wide ? DType::float32 : in.dtype;
       Tensor g = result;

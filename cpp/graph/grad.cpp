@@ -364,7 +364,10 @@ Tensor flat_in_input(const Tensor& g, const GradNode& node, int i) {
   return flat_in(g, node.in[i].fn, node.in[i].leaf);
 }
 Tensor flat_in_output(const Tensor& g, GradNode& node) { return flat_in(g, Ref<GradNode>(&node), {}); }
-bool is_flat(const GradNode& node) { return node.op == &kFlat; }
+bool is_zero(const GradNode& node, int i) {
+  if (node.op == &kFlat) return i > 0;
+  return node.op == &assign_row() && i == 0 && node.attributes.as<AssignAttributes>().all;
+}
 
 namespace {
 
@@ -423,10 +426,9 @@ Ref<GradNode> history_of_write(const OpInfo& op, const Tensor& target, const Ten
   const Tensor base = base_of(target);
   if (!is_recorded(base, value)) return {};
   Ref<GradNode> fn = node_of(op, base, 2);
-  const bool all = base.ref() == target.ref();
+  const bool all = base.ref() == target.ref();  // nothing of the old value is left, its gradient is 0
   fn->attributes = AssignAttributes{target.shape(), target.strides(), target->offset - base->offset, all};
   connect(*fn, 0, base);
-  if (all) fn->in[0].fn = {};  // nothing of the old value is left
   connect(*fn, 1, value);
   return fn;
 }

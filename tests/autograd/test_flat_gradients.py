@@ -77,3 +77,39 @@ def test_zeros_beside_other_gradients_change_nothing(device: sg.Device) -> None:
     (g,) = sg.autograd.grad((x.relu() * x).sum(), x, create_graph=True)
     (second,) = sg.autograd.grad(g.sum(), x)
     assert g.tolist() == [0, 4] and second.tolist() == [0, 2]
+
+
+OVERWRITES: dict[str, Callable[[sg.Tensor], object]] = {
+    "zero_": lambda y: y.zero_(),
+    "fill_": lambda y: y.fill_(3.0),
+    "copy_": lambda y: y.copy_(sg.ones_like(y)),
+    "setitem": lambda y: y.__setitem__(..., 5.0),
+    "a view": lambda y: y.view(3).zero_(),
+    "normal_": lambda y: y.normal_(),
+    "bernoulli_": lambda y: y.bernoulli_(0.5),
+}
+
+
+@pytest.mark.parametrize("name", OVERWRITES)
+def test_a_value_that_was_overwritten_has_gradient_zero(name: str, device: sg.Device) -> None:
+    x = sg.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    OVERWRITES[name](y)
+    assert y.requires_grad
+    w = sg.tensor([1.0, 4.0, 9.0], device=device, requires_grad=True)
+    gx, gw = sg.autograd.grad((y * w).sum(), [x, w], retain_graph=True)
+    assert gx.tolist() == [0, 0, 0] == seen[0] and gw.tolist() == y.tolist()
+    (y * w + x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [1, 1, 1]
+
+
+def test_what_was_written_over_a_value_has_its_own_gradient(device: sg.Device) -> None:
+    x, w = (sg.tensor([1.0, 2.0], device=device, requires_grad=True) for _ in range(2))
+    y = x.sin()
+    y.copy_(w * 5)
+    y.mul_(2)
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [0, 0]
+    assert w.grad is not None and w.grad.tolist() == [10, 10]
