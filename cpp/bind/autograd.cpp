@@ -6,6 +6,7 @@
 #include "bind/cycles.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "graph/lock.hpp"
 #include "ops/list.hpp"
 
 namespace py = pybind11;
@@ -218,6 +219,19 @@ py::object register_accumulated(const Tensor& x, PyObject* hook) {
 
 void detach_(Tensor x) { x.detach_(); }
 
+// Its elements stay where they are, so views of it remain views of it, in whatever order it walks them.
+void take_view(Tensor x, const Tensor& view) {
+  const EngineLock lock;
+  const Ref<GradNode> fn = view.grad_fn();
+  x->shape = view.shape();
+  x->strides = view.strides();
+  x->offset = view->offset;
+  if (!fn) return;
+  const uint32_t of_base = x->base ? x->base->history : 0;
+  x.set_history(fn);
+  if (x->base) x->history = of_base;
+}
+
 Tensor as_output(const Tensor& x, const py::object& function, int64_t number) {
   Tensor t = x.detach();
   set_output(t, function.cast<const GradFn&>().node, number);
@@ -304,6 +318,8 @@ const Callable autograd_callables[] = {
     {"detach_", writes<detach_>, "", "Tensor",
      "Forgets how the tensor was made, which makes it a leaf.\n\nRaises:\n    Error: the tensor is a view.",
      Scope::method},
+    {"_take_view", writes<take_view>, "view: Tensor", "Tensor",
+     "Makes the tensor the view of it that is given: shape, strides, and place in the gradient graph.", Scope::method},
 };
 
 }  // namespace

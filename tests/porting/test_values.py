@@ -35,6 +35,7 @@ SCRIPTS = [
     "parametrizations",
     "paths",
     "rare",
+    "reshaped",
     "signals",
     "special",
     "stand_ins",

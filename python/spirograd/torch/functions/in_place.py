@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
+from ...base.grad_mode import enable_grad
 from . import algebra, elementwise, rare
 
 __all__ = ["METHODS"]
@@ -95,13 +96,14 @@ def _with_shape(name: str) -> Callable[..., Tensor]:
     view = getattr(Tensor, name)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.grad_fn is not None:
-            raise RuntimeError(f"{name}_: the tensor has a gradient graph; use {name}(), which gives a view")
-        self.data = view(self.data, *args, **kwargs)
-        return self
+        leaf = self.grad_fn is None
+        if leaf and self.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError(f"{name}_: the tensor is a leaf that requires grad; use {name}(), or no_grad()")
+        with enable_grad():  # the graph has to know the shape
+            return self._take_view(view(self.data if leaf else self, *args, **kwargs))
 
     call.__name__ = call.__qualname__ = f"{name}_"
-    call.__doc__ = f"{name} of this tensor itself. RuntimeError where its gradient is recorded."
+    call.__doc__ = f"{name} of this tensor itself. RuntimeError where it is a leaf that requires grad."
     return call
 
 
@@ -146,7 +148,7 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
 
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """as_strided() of this tensor itself. RuntimeError where its gradient is recorded."""
+    """as_strided() of this tensor itself. RuntimeError where it is a leaf that requires grad."""
     return _with_shape("as_strided")(self, size, stride, storage_offset or 0)
 
 
