@@ -195,15 +195,6 @@ def _prod(input: ComplexTensor, dim: int | None = None, keepdim: bool = False) -
     return _each("unsqueeze")(z, dim) if keepdim and dim is not None else z
 
 
-def _cumprod(input: ComplexTensor, dim: int) -> ComplexTensor:
-    z: ComplexTensor = _each("movedim")(input, dim, 0)
-    by = 1
-    while by < len(z):  # each is the product of 2 * by elements, then
-        z, by = _joined(_core.cat)([z[:by], _mul(z[by:], z[:-by])]), 2 * by
-    out: ComplexTensor = _each("movedim")(z, 0, dim)
-    return out
-
-
 def _index_fill(input: ComplexTensor, dim: int, index: Tensor, value: Any) -> ComplexTensor:
     real, imag = _parts(value)
     return ComplexTensor(
@@ -253,6 +244,64 @@ def _logsumexp(input: ComplexTensor, dim: Any, keepdim: bool = False) -> Complex
     return total.log() + (largest if keepdim else largest.amax(dim))  # type: ignore[no-any-return]
 
 
+def _log_of_sum(a: ComplexTensor, b: ComplexTensor) -> ComplexTensor:
+    """log(exp(a) + exp(b))"""
+    first = a.real >= b.real
+    largest, other = _where(first, a, b), _where(first, b, a)
+    none = largest.real == -np.inf
+    less = ComplexTensor(
+        _core.where(none, -np.inf, other.real - largest.real.masked_fill(none, 0.0)), other.imag - largest.imag
+    )
+    return largest + less.exp().log1p()  # type: ignore[no-any-return]
+
+
+def _scanned(combine: Callable[[ComplexTensor, ComplexTensor], ComplexTensor]) -> Callable[..., ComplexTensor]:
+    """A scan by doubling: each element combines twice as many with every step."""
+
+    def call(input: ComplexTensor, dim: int) -> ComplexTensor:
+        z: ComplexTensor = _each("movedim")(input, dim, 0)
+        by = 1
+        while by < len(z):
+            z, by = _joined(_core.cat)([z[:by], combine(z[by:], z[:-by])]), 2 * by
+        out: ComplexTensor = _each("movedim")(z, 0, dim)
+        return out
+
+    return call
+
+
+def _cov(
+    input: ComplexTensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> ComplexTensor:
+    rows = input.reshape(1, -1) if input.ndim < 2 else input
+    weights = _core.ones(rows.shape[1], dtype=rows.real.dtype, device=rows.device)
+    for given in (fweights, aweights):
+        weights = weights if given is None else weights * given
+    total = weights.sum()
+    over = total - correction * (1.0 if aweights is None else (weights * aweights).sum() / total)
+    centred = rows - (rows * weights).sum(1, True) / total
+    out: ComplexTensor = ((centred * weights) @ centred.mH / over.clamp(min=0)).squeeze()
+    return out
+
+
+def _corrcoef(input: ComplexTensor) -> ComplexTensor:
+    c = _cov(input)
+    if c.ndim == 0:
+        return c / c
+    scale = c.real.diagonal().sqrt()
+    c = c / scale[:, None] / scale
+    return ComplexTensor(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+
+
+def _convolution(name: str) -> Callable[..., ComplexTensor]:
+    function = getattr(_core, name)
+
+    def call(input: Any, weight: Any, bias: Any = None, *args: Any, **kwargs: Any) -> ComplexTensor:
+        out = _product(lambda x, w: function(x, w, None, *args, **kwargs), input, weight)
+        return out if bias is None else out + bias.reshape(-1, *(1,) * (weight.ndim - 2))
+
+    return call
+
+
 def _pad(input: ComplexTensor, pad: Any, mode: str = "constant", value: Any = None) -> ComplexTensor:
     real, imag = _parts(value)
     return ComplexTensor(
@@ -280,6 +329,7 @@ _PUT = "index_add index_copy index_put masked_scatter put scatter scatter_add"
 _COPIES = "clone contiguous cpu cuda detach diag diag_embed repeat_interleave"
 _SUMS = "cumsum diff mean sum"
 _EACH = " ".join((_SIZES, _ORDER, _PIECES, _CHOSEN, _PUT, _COPIES, _SUMS))
+_CONVOLUTIONS = "conv1d conv2d conv3d conv_transpose1d conv_transpose2d"
 _JOINED = "cat concat concatenate dstack hstack stack vstack"
 _PRODUCTS = "bmm dot inner kron matmul mm mv outer"
 _IN_PLACE = "add addcdiv addcmul addmm addmv baddbmm conj_physical cumprod cumsum div divide index_add index_copy"
@@ -299,6 +349,7 @@ ComplexTensor.functions = {
     **{name: _written(name) for name in ("requires_grad_", "retain_grad", "zero_")},
     **{f"{name}_": _in_place(name) for name in _IN_PLACE.split()},
     **{name: _new(name) for name in ("new_empty", "new_ones", "new_zeros")},
+    **{name: _convolution(name) for name in _CONVOLUTIONS.split()},
     "abs": _abs,
     "absolute": _abs,
     "all": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).all(*args, **kwargs),
@@ -321,7 +372,9 @@ ComplexTensor.functions = {
     "conj_physical": conj,
     "copy_": _copy_,
     "count_nonzero": lambda input, *args: ComplexTensor.__ne__(input, 0).count_nonzero(*args),
-    "cumprod": _cumprod,
+    "corrcoef": _corrcoef,
+    "cov": _cov,
+    "cumprod": _scanned(_mul),
     "dim": lambda input: input.ndim,
     "dist": lambda input, other, p=2: _core.norm(_abs(input - other), p),
     "div": _div,
@@ -341,6 +394,7 @@ ComplexTensor.functions = {
     "nonzero": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).nonzero(*args, **kwargs),
     "argwhere": lambda input: ComplexTensor.__ne__(input, 0).nonzero(),
     "norm": lambda input, *args, **kwargs: _core.norm(_abs(input), *args, **kwargs),
+    "logcumsumexp": _scanned(_log_of_sum),
     "logsumexp": _logsumexp,
     "masked_fill": _masked_fill,
     "mul": _mul,

@@ -19,18 +19,19 @@ from ._decompositions import EighResult, QRResult, SVDResult
 from ._decompositions import svdvals as real_svdvals
 from ._determinants import SlogdetResult
 from ._eigenvalues import EigResult
+from ._factors import LUFactorResult, eliminate, gradient_by_factors
 from ._factors import matrix_exp as real_matrix_exp
 from ._inverses import cholesky as real_cholesky
 from ._inverses import inv as real_inv
 from ._inverses import solve as real_solve
-from ._lapack import COMPLEX, Array, check_matrices, lapack
+from ._lapack import COMPLEX, Array, check_matrices, lapack, real_of
 from ._norms import matrix_norm as real_matrix_norm
 from ._products import pinv as real_pinv
 
 
 def _checked(op: str, A: Any, square: bool = False) -> Any:
     """The matrices, complex if they were real."""
-    check_matrices(op, A.real if isinstance(A, ComplexTensor) else A, square)
+    check_matrices(op, real_of(A), square)
     return A if isinstance(A, ComplexTensor) else ComplexTensor(A, _core.zeros_like(A))
 
 
@@ -269,8 +270,29 @@ def qr(A: Any, mode: str = "reduced") -> QRResult:
     return QRResult(ComplexTensor(qx, qy), ComplexTensor(rx, ry))  # type: ignore[arg-type]
 
 
+class _LUFactor(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+        found = lapack("linalg.lu_factor", "has no factors", lambda x, y: _split(*eliminate(_array(x, y))), a, b)
+        ctx.save_for_backward(*found)
+        ctx.mark_non_differentiable(found[2])
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, gx: Tensor, gy: Tensor, _: Any) -> Any:
+        x, y, pivots = ctx.saved_tensors
+        return gradient_by_factors(ComplexTensor(x, y), pivots, ComplexTensor(gx, gy)).parts()
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> LUFactorResult:
+    if not pivot:
+        raise ValueError("linalg.lu_factor: pivot is False; factors are found with pivots only")
+    x, y, pivots = _LUFactor.apply(*_checked("linalg.lu_factor", A).parts())
+    return LUFactorResult(ComplexTensor(x, y), pivots)  # type: ignore[arg-type]
+
+
 for _function in (
-    *(cholesky, det, eig, eigh, eigvals, eigvalsh, inv, logdet, matrix_exp, matrix_norm, pinv, qr, slogdet, solve),
-    *(solve_triangular, svd, svdvals),
+    *(cholesky, det, eig, eigh, eigvals, eigvalsh, inv, logdet, lu_factor, matrix_exp, matrix_norm, pinv, qr, slogdet),
+    *(solve, solve_triangular, svd, svdvals),
 ):
     COMPLEX[_function.__name__] = _function

@@ -29,7 +29,7 @@ class LUFactorResult(NamedTuple):
     pivots: Tensor
 
 
-def _eliminate(a: Array) -> tuple[Array, Array]:
+def eliminate(a: Array) -> tuple[Array, Array]:
     """Gauss's elimination with the largest pivot of each column, for all matrices of a batch at once."""
     lu = np.array(a)
     rows, columns = lu.shape[-2:]
@@ -37,7 +37,7 @@ def _eliminate(a: Array) -> tuple[Array, Array]:
     batch = np.indices(lu.shape[:-2])
     pivots = np.zeros((*lu.shape[:-2], least), np.int32)
     for k in range(least):
-        at = k + np.abs(lu[..., k:, k]).argmax(-1)
+        at = k + (np.abs(lu[..., k:, k].real) + np.abs(lu[..., k:, k].imag)).argmax(-1)
         pivots[..., k] = at + 1
         here, there = (*batch, k), (*batch, at)
         lu[here], lu[there] = lu[there].copy(), lu[here].copy()
@@ -47,40 +47,46 @@ def _eliminate(a: Array) -> tuple[Array, Array]:
     return lu, pivots
 
 
+def gradient_by_factors(lu: Any, pivots: Tensor, g: Any) -> Any:
+    """The gradient by matrices, of that by their factors in one matrix."""
+    # dA = P (dL U + L dU), so L^-1 P^T dA U^-1 has L^-1 dL below its diagonal and dU U^-1 from it on.
+    # Rows below a square have L2 = B2 U^-1, columns beside it U2 = L^-1 B2, with B = P^T A.
+    P, L, U = lu_unpack(lu, pivots)
+    k = min(lu.shape[-2:])
+    L, U, square = L[..., :k, :], U[..., :k], g[..., :k, :k]
+    low, high = square.tril(-1), square.triu()
+    below = beside = None
+    if lu.shape[-2] > k:
+        below = solve_triangular(U.mH, g[..., k:, :], upper=False, left=False)
+        high = high - (lu[..., k:, :].mH @ below).triu()
+    if lu.shape[-1] > k:
+        beside = solve_triangular(L.mH, g[..., k:], upper=True, unitriangular=True)
+        low = low - (beside @ lu[..., k:].mH).tril(-1)
+    inner = (L.mH @ low).tril(-1) + (high @ U.mH).triu()
+    left = solve_triangular(L.mH, inner, upper=True, unitriangular=True)
+    by_b = solve_triangular(U.mH, left, upper=False, left=False)
+    if below is not None:
+        by_b = _core.cat([by_b, below], -2)
+    if beside is not None:
+        by_b = _core.cat([by_b, beside], -1)
+    return P @ by_b
+
+
 class _LUFactor(Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor) -> Any:
-        lu, pivots = lapack("linalg.lu_factor", "has no factors", _eliminate, a)
+        lu, pivots = lapack("linalg.lu_factor", "has no factors", eliminate, a)
         ctx.save_for_backward(lu, pivots)
         ctx.mark_non_differentiable(pivots)
         return lu, pivots
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, _: Any) -> Tensor:
-        # dA = P (dL U + L dU), so L^-1 P^T dA U^-1 has L^-1 dL below its diagonal and dU U^-1 from it on.
-        # Rows below a square have L2 = B2 U^-1, columns beside it U2 = L^-1 B2, with B = P^T A.
+    def backward(ctx: Any, g: Tensor, _: Any) -> Any:
         lu, pivots = ctx.saved_tensors
-        P, L, U = lu_unpack(lu, pivots)
-        k = min(lu.shape[-2:])
-        L, U, square = L[..., :k, :], U[..., :k], g[..., :k, :k]
-        low, high = square.tril(-1), square.triu()
-        below = beside = None
-        if lu.shape[-2] > k:
-            below = solve_triangular(U.mT, g[..., k:, :], upper=False, left=False)
-            high = high - (lu[..., k:, :].mT @ below).triu()
-        if lu.shape[-1] > k:
-            beside = solve_triangular(L.mT, g[..., k:], upper=True, unitriangular=True)
-            low = low - (beside @ lu[..., k:].mT).tril(-1)
-        inner = (L.mT @ low).tril(-1) + (high @ U.mT).triu()
-        left = solve_triangular(L.mT, inner, upper=True, unitriangular=True)
-        by_b = solve_triangular(U.mT, left, upper=False, left=False)
-        if below is not None:
-            by_b = _core.cat([by_b, below], -2)
-        if beside is not None:
-            by_b = _core.cat([by_b, beside], -1)
-        return P @ by_b
+        return gradient_by_factors(lu, pivots, g)
 
 
+@or_complex
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactorResult:
     """LU factors with the largest pivot of each column: [..., m, n] -> [..., m, n], [..., min(m, n)].
 
@@ -91,7 +97,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactorResult:
         pivot: False is an error.
 
     Raises:
-        TypeError: A is neither float32 nor float64.
+        TypeError: A has another type than float32, float64, complex64 and complex128.
         ValueError: pivot is False.
 
     Example:
@@ -139,7 +145,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> LUResult:
         pivot: False is an error.
 
     Raises:
-        TypeError: A is neither float32 nor float64.
+        TypeError: A has another type than float32, float64, complex64 and complex128.
         ValueError: pivot is False.
 
     Example:
@@ -157,7 +163,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         pivots: from lu_factor().
         B: right-hand sides.
         left: False solves X @ A = B.
-        adjoint: True solves A.mT @ X = B.
+        adjoint: True solves A.mH @ X = B.
 
     Example:
         >>> A = sg.tensor([[0.0, 2.0], [4.0, 0.0]])
@@ -165,11 +171,11 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         [[1.0], [1.0]]
     """
     if not left:
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     P, L, U = lu_unpack(LU, pivots)
     if adjoint:
-        middle = solve_triangular(U.mT, B, upper=False)
-        return P @ solve_triangular(L.mT, middle, upper=True, unitriangular=True)
+        middle = solve_triangular(U.mH, B, upper=False)
+        return P @ solve_triangular(L.mH, middle, upper=True, unitriangular=True)
     middle = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
     return solve_triangular(U, middle, upper=True)
 

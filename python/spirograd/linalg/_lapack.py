@@ -76,6 +76,11 @@ def lapack(op: str, wrong: str, f: Callable[..., Any], *inputs: Tensor) -> tuple
     return tuple(_core.tensor(np.asarray(r), device=device) for r in results)
 
 
+def real_of(x: Any) -> Any:
+    """The real part of a complex tensor, which has its shape, or what was given."""
+    return x.real if isinstance(x, ComplexTensor) else x
+
+
 def check_matrices(op: str, x: Any, square: bool = False, name: str = "A") -> None:
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: {name} is a {type(x).__name__}; a tensor is needed")

@@ -13,7 +13,7 @@ from ..autograd import Function
 from ..base.steps import flat_in
 from ._decompositions import svd
 from ._inverses import inv, solve_triangular
-from ._lapack import check_matrices, eye_like, name_of, or_complex
+from ._lapack import check_matrices, eye_like, name_of, or_complex, real_of
 
 
 class _Pinv(Function):
@@ -126,7 +126,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of a product of reflections I - tau v v^T: [..., m, n], [..., k] -> [..., m, n].
+    """The first columns of a product of reflections I - tau v v^H: [..., m, n], [..., k] -> [..., m, n].
 
     Args:
         A: the vectors below the diagonal, [..., m, n], n at most m; the rest does not matter.
@@ -136,14 +136,14 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         [..., m, n].
 
     Raises:
-        TypeError: A is neither float32 nor float64.
+        TypeError: A has another type than float32, float64, complex64 and complex128.
         ValueError: the shapes do not fit.
 
     Example:
         >>> sg.linalg.householder_product(sg.zeros(3, 2), sg.tensor([2.0, 0.0])).tolist()
         [[-1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    check_matrices("linalg.householder_product", A)
+    check_matrices("linalg.householder_product", real_of(A))
     m, n = A.shape[-2:]
     k = tau.shape[-1] if tau.ndim else 0
     if not 0 <= k <= n <= m or tau.shape[:-1] != A.shape[:-2]:
@@ -151,9 +151,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
             f"linalg.householder_product: A has shape {list(A.shape)} and tau {list(tau.shape)}; "
             "give [..., m, n] and [..., k] with k <= n <= m"
         )
-    # Schreiber and Van Loan (1989): the product is I - V T V^T with an upper triangular T.
+    # Schreiber and Van Loan (1989): the product is I - V T V^H with an upper triangular T.
     one = _core.eye(m, n, dtype=A.dtype, device=A.device)
     v = A[..., :k].tril(-1) + one[:, :k]
-    inner = (v.mT @ v).triu(1) * tau.unsqueeze(-1)
+    inner = (v.mH @ v).triu(1) * tau.unsqueeze(-1)
     t = solve_triangular(inner, tau.diag_embed(), upper=True, unitriangular=True)
-    return one - v @ (t @ v[..., :n, :].mT)
+    return one - v @ (t @ v[..., :n, :].mH)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import _core, linalg
 from ..._core import Tensor
-from ...linalg._lapack import check_matrices
+from ...linalg._lapack import check_matrices, real_of
 
 __all__ = ["geqrf", "ormqr", "triangular_solve"]
 
@@ -56,7 +56,7 @@ def geqrf(input: Tensor) -> Reflections:
         TypeError: the input is neither float32 nor float64.
         ValueError: it is no matrix.
     """
-    check_matrices("geqrf", input)
+    check_matrices("geqrf", real_of(input))
     values = input.detach().numpy()
     if input.numel() == 0:
         return Reflections(input.detach().clone(), input.new_zeros((*input.shape[:-2], min(input.shape[-2:]))))
@@ -72,7 +72,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         tau: [..., min(m, k)].
         other: [..., m, n]; [..., n, m] with left=False.
         left: False gives other @ Q.
-        transpose: Q.mT in the place of Q.
+        transpose: Q.mH in the place of Q.
 
     Raises:
         TypeError: the input is neither float32 nor float64.
@@ -81,7 +81,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     rows, columns = input.shape[-2:]
     square = input[..., :rows] if columns >= rows else _core.pad(input, (0, rows - columns))
     q = linalg.householder_product(square, tau)
-    q = q.mT if transpose else q
+    q = q.mH if transpose else q
     return q @ other if left else other @ q
 
 
