@@ -217,6 +217,11 @@ py::object register_accumulated(const Tensor& x, PyObject* hook) {
   return hook_with(add_accumulated_hook, "register_post_accumulate_grad_hook", x, hook);
 }
 
+py::object arrived_of(const Tensor& leaf) {
+  const Tensor g = arrived_gradient(leaf);
+  return g ? py::reinterpret_steal<py::object>(wrap(g)) : py::none();
+}
+
 void detach_(Tensor x) { x.detach_(); }
 
 // Its elements stay where they are, so views of it remain views of it, in whatever order it walks them.
@@ -268,6 +273,10 @@ const Callable autograd_functions[] = {
      "None", "Records a function of the user's.", Scope::function},
     {"_as_output", bound<as_output>, "x: Tensor, function: GradFn, number: int", "Tensor",
      "x as output `number` of the function that is going back.", Scope::function},
+    {"_arrived", bound<arrived_of>, "leaf: Tensor", "Tensor | None",
+     "In a hook on a leaf: the gradient of another one, or None where the pass did not reach it.", Scope::function},
+    {"_set_arrived", bound<set_arrived_gradient>, "leaf: Tensor, gradient: Tensor", "None",
+     "Puts another gradient in its place.", Scope::function},
     {"_written_at", bound<written_at>, "x: Tensor", "str", "The line that wrote the memory of x.", Scope::function},
     {"_running_line", bound<running_line>, "", "str", "The user's line that runs now.", Scope::function},
     {"_saved_bytes", bound<saved_bytes>, "x: Tensor", "int", "Bytes of the values that the graph of x keeps.",

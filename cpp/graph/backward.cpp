@@ -79,6 +79,10 @@ Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
   return ones_like(root, {}, {});
 }
 
+// Leaves and their gradients, while hooks on leaves run.
+using LeafGradients = std::vector<std::pair<Ref<TensorImpl>, Tensor>>;
+thread_local LeafGradients* arrived = nullptr;
+
 // Nodes with gradients wait in open_, by their sequence numbers; the latest is taken first. Everything that reads a
 // node's result has a larger number, so all its gradients have arrived by then. No recursion, and no second walk to
 // count edges. A node that waits without a gradient has one that is 0 (see flat_in_input), which is not computed with.
@@ -107,16 +111,23 @@ class Pass {
       step(*arrivals.node, arrivals);
     }
     for (size_t i = 0; i < leaves.size(); ++i) collect_parts(leaves[i].second, parts_of_leaves_[i]);
-    for (auto& [leaf, g] : leaves) {
+    const struct Arrived {
+      LeafGradients* before;
+      ~Arrived() { arrived = before; }
+    } running{std::exchange(arrived, &leaves)};
+    for (size_t at = 0; at < leaves.size(); ++at) {  // hooks may set gradients of others
+      const Ref<TensorImpl> leaf = leaves[at].first;
+      Tensor g = leaves[at].second;
       if (!g) g = full(leaf->shape, 0, leaf->dtype, leaf->device);
       if (leaf->hooks) g = through(leaf->hooks, g);
+      leaves[at].second = g;
       for (size_t i = 0; i < found.size(); ++i)
         if ((*inputs_)[i].ref() == leaf) found[i] = g;
     }
   }
 
-  std::vector<Tensor> found;                               // for each of `inputs`
-  std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves;  // in the order of their first gradient
+  std::vector<Tensor> found;  // for each of `inputs`
+  LeafGradients leaves;       // in the order of their first gradient
 
  private:
   // The gradients that arrived so far for the outputs of a node, or for slices of its one output.
@@ -337,6 +348,27 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
       for (size_t i = 0; const Ref<Hook> hook = hook_of(leaf->hooks, &Hooks::accumulated, i); ++i)
         (*hook)(Tensor(leaf));
   }
+}
+
+namespace {
+Tensor* place_of(const Tensor& leaf) {
+  if (arrived)
+    for (auto& [other, g] : *arrived)
+      if (other == leaf.ref()) return &g;
+  return nullptr;
+}
+}  // namespace
+
+Tensor arrived_gradient(const Tensor& leaf) {
+  const Tensor* g = place_of(leaf);
+  return g ? *g : Tensor();
+}
+
+void set_arrived_gradient(const Tensor& leaf, const Tensor& g) {
+  if (Tensor* place = place_of(leaf))
+    *place = g;
+  else if (arrived)
+    arrived->emplace_back(leaf.ref(), g);
 }
 
 void backward(const Tensor& root, const Tensor& gradient, BackwardOptions options) {

@@ -215,6 +215,9 @@ bool is_zero(const GradNode& node, int i);  // whether the gradient that it hand
 void retain_grad(const Tensor& x);  // x.grad is kept although x is no leaf
 void add_hook(const Tensor& x, Ref<Hook> hook);
 void add_accumulated_hook(const Tensor& leaf, Ref<Hook> hook);
+// In a hook on a leaf: the gradient of another one, empty where the pass did not reach it; and another in its place.
+Tensor arrived_gradient(const Tensor& leaf);
+void set_arrived_gradient(const Tensor& leaf, const Tensor& g);
 
 struct BackwardOptions {
   bool retain_graph = false;

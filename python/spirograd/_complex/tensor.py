@@ -8,6 +8,7 @@ ComplexTensor, which refuses by name what it does not have.
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -73,7 +74,7 @@ class ComplexTensor(StandIn):
         (tensor([-7.+24.j, -1. +0.j]), tensor([5., 1.]))
     """
 
-    __slots__ = ("imag", "real")
+    __slots__ = ("_hooks", "imag", "real")
     kind, instead = "complex tensors", "use the parts .real and .imag, or view_as_real()"
 
     real: Tensor
@@ -87,6 +88,10 @@ class ComplexTensor(StandIn):
         if real.shape != imag.shape:
             real, imag = _core.broadcast_tensors(real, imag)
         self.real, self.imag = real, imag
+        self._hooks: _Hooks | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.real, self.imag)  # hooks are the object's own
 
     # ---- what it is -------------------------------------------------------------------------------------------------
 
@@ -156,6 +161,23 @@ class ComplexTensor(StandIn):
         real, imag = _parts(gradient)
         starts = [real, _core.zeros_like(real) if imag is None else imag]
         _core._backward([self.real, self.imag], starts, *_backward_options(*args, **kwargs))
+
+    def register_hook(self, hook: Callable[[ComplexTensor], Any]) -> ComplexHook:
+        """Calls hook with each gradient of this tensor; what it returns takes the gradient's place.
+
+        A tensor that an operation made calls it for what is made of the tensor from now on.
+
+        Returns:
+            A handle whose remove() ends it.
+
+        Raises:
+            Error: no part requires grad.
+        """
+        if self._hooks is None:
+            self._hooks = _Hooks(self)
+        handle = ComplexHook(hook)
+        self._hooks.handles.append(handle)
+        return handle
 
     @property
     def T(self) -> ComplexTensor:
@@ -313,6 +335,68 @@ def _parts(x: Any) -> tuple[Any, Any]:
     if isinstance(x, (builtins.complex, np.complexfloating)):
         return x.real, x.imag
     return x, None
+
+
+class _Hooks:
+    """The hooks of a tensor: called once, with the gradients of both parts.
+
+    Parts that are leaves call them each, and the first one that is called answers for both. Others become the outputs
+    of one function, whose gradient has both.
+    """
+
+    def __init__(self, z: ComplexTensor) -> None:
+        self.handles: list[ComplexHook] = []
+        self._answered: set[int] = set()  # threads in which the other part is still to come
+        self._parts = z.parts()
+        if z.is_leaf:
+            wanted = [i for i in range(2) if self._parts[i].requires_grad] or [0]  # none: that is the core's error
+            for i in wanted:
+                self._parts[i].register_hook(partial(self._at_leaf, i))
+            return
+        z.real, z.imag = (x.detach() for x in self._parts)
+        _core._record_function("ComplexHook", self._parts, z.parts(), self._inside, lambda: None)
+
+    def _call(self, real: Tensor | None, imag: Tensor | None) -> tuple[Any, Any]:
+        found = ComplexTensor(*(_core.zeros_like(self._parts[0]) if x is None else x for x in (real, imag)))
+        for handle in [*self.handles]:
+            changed = None if handle.hook is None else handle.hook(found)
+            if changed is not None:
+                (real, imag), zero = _parts(changed), _core.zeros_like(found.real)
+                found = ComplexTensor(real, zero if imag is None else imag)
+                real, imag = found.parts()
+        return real, imag
+
+    def _inside(self, arrived: Any, wanted: Any, node: Any) -> list[Any]:
+        # Outputs behind the last that was reached are left out.
+        return list(self._call(arrived[0], arrived[1] if len(arrived) > 1 else None))
+
+    def _at_leaf(self, i: int, gradient: Tensor) -> Tensor | None:
+        thread, other = threading.get_ident(), self._parts[1 - i]
+        if thread in self._answered:
+            self._answered.remove(thread)
+            return None
+        arrived = _core._arrived(other)
+        pair = self._call(gradient, arrived) if i == 0 else self._call(arrived, gradient)
+        if pair[1 - i] is not None and other.requires_grad:
+            self._answered.add(thread)
+            _core._set_arrived(other, pair[1 - i])
+        own: Tensor = pair[i]
+        return own
+
+
+class ComplexHook:
+    """What register_hook() of a complex tensor gives.
+
+    Attributes:
+        hook: the function; None when it was removed.
+    """
+
+    def __init__(self, hook: Callable[[ComplexTensor], Any]) -> None:
+        self.hook: Callable[[ComplexTensor], Any] | None = hook
+
+    def remove(self) -> None:
+        """Ends the calls."""
+        self.hook = None
 
 
 # ---- making and taking apart -----------------------------------------------------------------------------------------
