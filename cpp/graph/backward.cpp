@@ -118,7 +118,10 @@ class Pass {
     for (size_t at = 0; at < leaves.size(); ++at) {  // hooks may set gradients of others
       const Ref<TensorImpl> leaf = leaves[at].first;
       Tensor g = leaves[at].second;
-      if (!g) g = full(leaf->shape, 0, leaf->dtype, leaf->device);
+      if (!g) {
+        g = full(leaf->shape, 0, leaf->dtype, leaf->device);
+        if (options_.create_graph) g = flat_in_leaf(g, leaf);
+      }
       if (leaf->hooks) g = through(leaf->hooks, g);
       leaves[at].second = g;
       for (size_t i = 0; i < found.size(); ++i)
@@ -221,8 +224,10 @@ class Pass {
     collect_parts(g, arrivals.parts);
     const auto arrived = [](const Tensor& other) { return static_cast<bool>(other); };
     const bool zero = !g && std::ranges::none_of(arrivals.others, arrived);
-    if (zero && (node.hooks || node.retained || (inputs_ && is_target(&node))))
+    if (zero && (node.hooks || node.retained || (inputs_ && is_target(&node)))) {
       g = full(node.shape, 0, node.dtype, node.device);
+      if (options_.create_graph) g = flat_in_output(g, node);
+    }
     if (g && !node.custom) {
       if (node.hooks) g = through(node.hooks, g);
       if (node.retained) accumulate(node.retained->grad, g);

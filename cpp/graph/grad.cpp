@@ -81,8 +81,12 @@ Ref<GradNode> value_of_leaf(const GradInput& input) {
   return fn;
 }
 
-const OpInfo kFlat{
-    .name = "flat", .doc = "A value that jumps with others.", .kind = Kind::view, .arity = 2, .vjp = vjp_leaf};
+const OpInfo kFlat{.name = "flat",
+                   .doc = "A value that jumps with another.",
+                   .kind = Kind::view,
+                   .arity = 2,
+                   .vjp = vjp_leaf,
+                   .reads = {kReadsOnly | kSavesB}};
 
 void vjp_custom(Vjp&) {}  // backward calls GradNode::custom itself
 const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::effect, .arity = 0, .vjp = vjp_custom};
@@ -364,6 +368,7 @@ Tensor flat_in_input(const Tensor& g, const GradNode& node, int i) {
   return flat_in(g, node.in[i].fn, node.in[i].leaf);
 }
 Tensor flat_in_output(const Tensor& g, GradNode& node) { return flat_in(g, Ref<GradNode>(&node), {}); }
+Tensor flat_in_leaf(const Tensor& g, const Ref<TensorImpl>& leaf) { return flat_in(g, {}, leaf); }
 bool is_zero(const GradNode& node, int i) {
   if (node.op == &kFlat) return i > 0;
   return node.op == &assign_row() && i == 0 && node.attributes.as<AssignAttributes>().all;

@@ -210,6 +210,7 @@ Tensor snapshot(const Tensor& x);
 // is found so. Returns g with a history that leads to input i of `node`, or to its output, by that derivative.
 Tensor flat_in_input(const Tensor& g, const GradNode& node, int i);
 Tensor flat_in_output(const Tensor& g, GradNode& node);
+Tensor flat_in_leaf(const Tensor& g, const Ref<TensorImpl>& leaf);
 bool is_zero(const GradNode& node, int i);  // whether the gradient that it hands on to input i is 0
 
 void retain_grad(const Tensor& x);  // x.grad is kept although x is no leaf

@@ -186,6 +186,32 @@ def test_functional_products() -> None:
         functional.jacobian(pair, (a, b), strategy="sideways")
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x * x).sum(),
+        lambda x: (x.relu() ** 2).sum(),
+        lambda x: (x.abs() * x).sum(),
+        lambda x: x.relu().sum(),
+        lambda x: sg.nn.functional.smooth_l1_loss(x, sg.zeros_like(x)),
+        lambda x: x.amax() ** 2,
+        lambda x: (sg.nn.functional.max_pool1d(x[None], 2) ** 2).sum(),
+        lambda x: (x.masked_fill(x < 0, 0) ** 2).sum(),
+    ],
+    ids=["square", "relu", "abs", "linear", "smooth", "amax", "pool", "masked"],
+)
+def test_changes_along_directions_have_a_derivative_of_zero(f: Any, device: sg.Device) -> None:
+    """As in PyTorch, where the point requires a gradient; where it does not, there is no graph."""
+    x = sg.tensor([-1.2, 2.0, 0.5], device=device, requires_grad=True)
+    for function in (func.hessian(f), func.jacfwd(func.jacfwd(f)), lambda x: func.jvp(func.grad(f), (x,), (x,))[1]):
+        h = function(x)
+        (g,) = sg.autograd.grad(h.sum(), x, allow_unused=True) if h.requires_grad else (None,)
+        assert g is not None and np.isfinite(g.numpy()).all()
+        assert not function(x.detach()).requires_grad
+    assert sg.autograd.grad(func.hessian(f)(x).sum(), x)[0].tolist() == [0, 0, 0]
+    assert not func.jacfwd(lambda x: sg.ones(3))(x).requires_grad
+
+
 def test_agrees_with_pytorch() -> None:
     torch = pytest.importorskip("torch")
 

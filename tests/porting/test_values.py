@@ -13,6 +13,7 @@ import pytest
 
 SCRIPTS = [
     "checkpoints",
+    "complex_functions",
     "containers",
     "corners",
     "distributions",

@@ -12,6 +12,7 @@ from . import function, functional
 from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .parts import put_together, taken_apart, with_starts
 
 __all__ = [
     "Function",
@@ -37,41 +38,6 @@ Starts = Tensor | Sequence[Tensor | None] | None
 
 def _listed(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, (Tensor, StandIn)) else list(tensors)
-
-
-def _taken_apart(tensors: list[Any]) -> list[Any]:
-    """The tensors, and the parts of those that stand for one."""
-    return [part for x in tensors for part in (x.parts() if isinstance(x, StandIn) else (x,))]
-
-
-def _with_starts(op: str, roots: list[Any], starts: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Roots and the gradients that begin there, of parts."""
-
-    def whole(root: Any, start: Any) -> Any:
-        if not isinstance(root, StandIn) or isinstance(start, StandIn):
-            return start
-        if start is None:
-            raise ValueError(f"{op}: {root.kind} need a gradient; give one, or use a real tensor, as .abs().sum()")
-        made: Any = type(root)
-        return made(start, *(zeros_like(x) for x in root.parts()[1:]))
-
-    pairs = zip(roots, starts, strict=True)
-    return _taken_apart(roots), _taken_apart([whole(root, start) for root, start in pairs])
-
-
-def _put_together(wanted: list[Any], found: list[Tensor | None]) -> list[Any]:
-    """The gradients of the tensors, of those of their parts."""
-    left, out = iter(found), list[Any]()
-    for x in wanted:
-        if not isinstance(x, StandIn):
-            out.append(next(left))
-            continue
-        parts = x.parts()
-        gradients = [next(left) for _ in parts]
-        missing = all(g is None for g in gradients)
-        full = (zeros_like(p) if g is None else g for p, g in zip(parts, gradients, strict=True))
-        out.append(None if missing else type(x)(*full))
-    return out
 
 
 def _starts(op: str, name: str, roots: list[Tensor], given: Starts) -> list[Tensor | None]:
@@ -111,10 +77,10 @@ def backward(
     """
     roots = _listed(tensors)
     if inputs is not None:
-        inputs = _taken_apart(_listed(inputs))
+        inputs = taken_apart(_listed(inputs))
         if not inputs:
             raise Error("backward: inputs is empty; leave it out to reach every leaf")
-    roots, starts = _with_starts("backward", roots, _starts("backward", "grad_tensors", roots, grad_tensors))
+    roots, starts = with_starts("backward", roots, _starts("backward", "grad_tensors", roots, grad_tensors))
     _backward(roots, starts, create_graph if retain_graph is None else retain_graph, create_graph, inputs)
 
 
@@ -161,9 +127,9 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads needs allow_unused; leave allow_unused out")
     roots, wanted = _listed(outputs), _listed(inputs)
-    roots, starts = _with_starts("grad", roots, _starts("grad", "grad_outputs", roots, grad_outputs))
+    roots, starts = with_starts("grad", roots, _starts("grad", "grad_outputs", roots, grad_outputs))
     retain = create_graph if retain_graph is None else retain_graph
-    found = _put_together(wanted, _grad(roots, _taken_apart(wanted), starts, retain, create_graph))
+    found = put_together(wanted, _grad(roots, taken_apart(wanted), starts, retain, create_graph))
     unused = [i for i, g in enumerate(found) if g is None]
     if unused and not allow_unused and not materialize_grads:
         raise Error(f"grad: no output was made from inputs {unused}; pass allow_unused=True to get None for them")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Tensor, ones_like
+from ..base.stand_in import StandIn
 from ..base.tree import transform
 from . import transforms
 
@@ -15,12 +16,16 @@ Inputs = Tensor | Sequence[Tensor]
 Function = Callable[..., Any]
 
 
+def _is_one(x: Any) -> bool:
+    return isinstance(x, (Tensor, StandIn))
+
+
 def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, Tensor) else tuple(x)
+    return (x,) if _is_one(x) else tuple(x)
 
 
 def _finish(tree: Any, create_graph: bool) -> Any:
-    return tree if create_graph else transform(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+    return tree if create_graph else transform(lambda t: t.detach() if _is_one(t) else t, tree)
 
 
 def _start(op: str, v: Any, like: Any) -> tuple[Any, ...]:
@@ -36,10 +41,10 @@ def _start(op: str, v: Any, like: Any) -> tuple[Any, ...]:
     return given
 
 
-def _jacobian_by(op: str, strategy: str) -> Callable[..., Any]:
+def _is_forward(op: str, strategy: str) -> bool:
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(f"{op}: strategy {strategy!r}; use 'reverse-mode' or 'forward-mode'")
-    return transforms.jacrev if strategy == "reverse-mode" else transforms.jacfwd
+    return strategy == "forward-mode"
 
 
 def jacobian(
@@ -53,8 +58,8 @@ def jacobian(
     """The Jacobian of func at inputs.
 
     Args:
-        func: takes the inputs, gives a tensor or a tuple of them.
-        inputs: a tensor or several.
+        func: takes the inputs, gives a tensor or a tuple of them: real ones, in reverse mode.
+        inputs: a tensor or several; by complex ones, rows are gradients, or in forward mode changes along real parts.
         create_graph: the result has a gradient.
         strict: accepted for PyTorch's sake; where there is no path the result is 0.
         vectorize: accepted for PyTorch's sake.
@@ -70,10 +75,10 @@ def jacobian(
         >>> sg.autograd.functional.jacobian(sg.square, sg.tensor([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
-    several = not isinstance(inputs, Tensor)
+    several = not _is_one(inputs)
     args = _as_tuple(inputs)
-    by = _jacobian_by("jacobian", strategy)
-    return _finish(by(func, tuple(range(len(args))) if several else 0)(*args), create_graph)
+    by = transforms.jacobian(func, tuple(range(len(args))) if several else 0, _is_forward("jacobian", strategy))
+    return _finish(by(*args), create_graph)
 
 
 def hessian(
@@ -104,11 +109,12 @@ def hessian(
         >>> sg.autograd.functional.hessian(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0])).tolist()
         [[6.0, 0.0], [0.0, 12.0]]
     """
-    several = not isinstance(inputs, Tensor)
+    several = not _is_one(inputs)
     args = _as_tuple(inputs)
     numbers = tuple(range(len(args))) if several else 0
     gradient = transforms.grad(func, numbers)
-    return _finish(_jacobian_by("hessian", outer_jacobian_strategy)(gradient, numbers)(*args), create_graph)
+    by = transforms.jacfwd if _is_forward("hessian", outer_jacobian_strategy) else transforms.jacrev
+    return _finish(by(gradient, numbers)(*args), create_graph)
 
 
 def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -132,7 +138,7 @@ def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     output, pull = transforms.vjp(func, *_as_tuple(inputs))
     weights = _start("vjp", v, output)
     found = pull(*weights)
-    return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
+    return _finish((output, found[0] if _is_one(inputs) else found), create_graph)
 
 
 def jvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -178,7 +184,7 @@ def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     weights = _start("vhp", v, inputs)
     _, pull, output = transforms.vjp(transforms.grad_and_value(func, tuple(range(len(args)))), *args, has_aux=True)
     found = pull(tuple(weights))
-    return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
+    return _finish((output, found[0] if _is_one(inputs) else found), create_graph)
 
 
 def hvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:

@@ -9,9 +9,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core import Tensor, _depends_on_others, _grad, stack, zeros_like
+from .._core import Tensor, _depends_on_others, _grad, _record_function, stack, zeros_like
 from ..base.grad_mode import enable_grad
+from ..base.stand_in import StandIn
 from ..base.tree import flatten, transform
+from .parts import put_together, taken_apart, with_starts
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp"]
 
@@ -23,14 +25,27 @@ class _Inputs:
 
     def __init__(self, op: str, trees: Sequence[Any]) -> None:
         flat, self.rebuild = flatten(list(trees))
-        self.tensors: list[Tensor] = []
+        self.tensors: list[Any] = []
+        self._made_here: list[Tensor] = []
         for t in flat:
-            if not isinstance(t, Tensor):
+            if not isinstance(t, (Tensor, StandIn)):
                 raise TypeError(f"{op}: an argument to differentiate by is a {type(t).__name__}; give tensors")
-            if not t.is_floating_point():
-                raise TypeError(f"{op}: an argument to differentiate by is {t.dtype.name}; use a floating type")
-            self.tensors.append(t.clone() if t.requires_grad else t.detach().requires_grad_())
-        self._made_here = [x for t, x in zip(flat, self.tensors, strict=True) if not t.requires_grad]
+            parts = [self._new(op, part) for part in taken_apart([t])]
+            self.tensors.append(type(t)(*parts) if isinstance(t, StandIn) else parts[0])
+        self.parts: list[Tensor] = taken_apart(self.tensors)
+
+    def _new(self, op: str, t: Tensor) -> Tensor:
+        if not t.is_floating_point():
+            raise TypeError(f"{op}: an argument to differentiate by is {t.dtype.name}; use a floating type")
+        if t.requires_grad:
+            return t.clone()
+        made = t.detach().requires_grad_()
+        self._made_here.append(made)
+        return made
+
+    def own(self, tensors: Sequence[Tensor]) -> None:
+        """Leaves made on the way, to which no history needs to lead."""
+        self._made_here += tensors
 
     def trees(self) -> list[Any]:
         """The new tensors in the places of the given ones."""
@@ -39,22 +54,43 @@ class _Inputs:
 
     def release(self, tree: Any) -> Any:
         """The same tensors, without a history when it leads to nothing but our own inputs."""
-        return transform(
-            lambda t: (
-                t
-                if not isinstance(t, Tensor) or not t.requires_grad or _depends_on_others(t, self._made_here)
-                else t.detach()
-            ),
-            tree,
-        )
 
-    def pull(self, ys: Sequence[Tensor], weights: Sequence[Tensor | None]) -> list[Tensor]:
-        """The gradient of sum(weights * ys) by each input; zeros where there is no path."""
+        def released(t: Any) -> Any:
+            if isinstance(t, StandIn) and t.requires_grad:
+                made: Any = type(t)
+                return made(*map(released, t.parts()))
+            if not isinstance(t, Tensor) or not t.requires_grad or _depends_on_others(t, self._made_here):
+                return t
+            return t.detach()
+
+        return transform(released, tree)
+
+    def connected(self, change: Tensor) -> Tensor:
+        """A change along a direction: its derivative by given tensors is 0 where it has no other."""
+        given = [x for x in self.parts if not x.is_leaf]
+        if not given:
+            return change
+        made = change.detach()
+        _record_function(
+            "ChangeAlong",
+            [change, *given],
+            [made],
+            lambda arrived, *_: [*arrived, *map(zeros_like, given)],
+            lambda: None,
+        )
+        return made
+
+    def pull_parts(self, ys: Sequence[Tensor], weights: Sequence[Tensor | None]) -> list[Tensor]:
+        """The gradient of sum(weights * ys) by each part of an input; zeros where there is no path."""
         used = [(y, w) for y, w in zip(ys, weights, strict=True) if y.requires_grad]
-        found: Sequence[Tensor | None] = [None] * len(self.tensors)
+        found: Sequence[Tensor | None] = [None] * len(self.parts)
         if used:
-            found = _grad([y for y, _ in used], self.tensors, [w for _, w in used], True, True)
-        return [zeros_like(x) if g is None else g for x, g in zip(self.tensors, found, strict=True)]
+            found = _grad([y for y, _ in used], self.parts, [w for _, w in used], True, True)
+        return [zeros_like(x) if g is None else g for x, g in zip(self.parts, found, strict=True)]
+
+    def pull(self, ys: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        """The same by each input."""
+        return put_together(self.tensors, self.pull_parts(*with_starts("grad", ys, weights)))
 
 
 def _places(op: str, argnums: Argnums, count: int) -> tuple[int, ...]:
@@ -82,10 +118,10 @@ def _split_aux(op: str, made: Any, has_aux: bool) -> tuple[Any, Any]:
     return made
 
 
-def _tensors(op: str, tree: Any) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+def _tensors(op: str, tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     leaves, rebuild = flatten(tree)
     for leaf in leaves:
-        if not isinstance(leaf, Tensor):
+        if not isinstance(leaf, (Tensor, StandIn)):
             raise TypeError(f"{op}: the function gave a {type(leaf).__name__}; it must give tensors")
     return leaves, rebuild
 
@@ -115,7 +151,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             output, aux = _split_aux("grad", func(*all_args, **kwargs), has_aux)
             if not isinstance(output, Tensor) or output.numel() != 1:
                 shape = list(output.shape) if isinstance(output, Tensor) else type(output).__name__
-                raise ValueError(f"grad: the function gave {shape}; it must give a tensor of one element")
+                raise ValueError(f"grad: the function gave {shape}; it must give a real tensor of one element")
             gradients = inputs.rebuild(inputs.pull([output], [None]))
             result = gradients[0] if isinstance(argnums, int) else tuple(gradients)
             return inputs.release((result, (output, aux) if has_aux else output))
@@ -211,21 +247,25 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, vjp_fn, rest) if has_aux else (output, vjp_fn)
 
 
-def _push(ys: Sequence[Tensor], inputs: _Inputs, tangents: Sequence[Tensor]) -> list[Tensor]:
+def _push(ys: Sequence[Any], inputs: _Inputs, tangents: Sequence[Any]) -> list[Any]:
     """J @ tangents, for each output: the gradient of a vector-Jacobian product by its vector."""
-    weights = [zeros_like(y).requires_grad_() if y.is_floating_point() else None for y in ys]
-    pulled = inputs.pull(ys, weights)
-    used = [(p, t) for p, t in zip(pulled, tangents, strict=True) if p.requires_grad]
+    parts = taken_apart(ys)
+    weights = [zeros_like(y).requires_grad_() if y.is_floating_point() else None for y in parts]
+    pulled, (_, directions) = inputs.pull_parts(parts, weights), with_starts("jvp", inputs.tensors, tangents)
+    used = [(p, t) for p, t in zip(pulled, directions, strict=True) if p.requires_grad]
     wanted = [w for w in weights if w is not None]
+    inputs.own(wanted)
     found: Sequence[Tensor | None] = [None] * len(wanted)
     if used and wanted:
         found = _grad([p for p, _ in used], wanted, [t for _, t in used], True, True)
     by_weight = dict(zip(map(id, wanted), found, strict=True))
-    out = []
-    for y, w in zip(ys, weights, strict=True):
+    changes = []
+    for y, w in zip(parts, weights, strict=True):
         change = by_weight.get(id(w))
-        out.append(zeros_like(y) if change is None else change)
-    return out
+        changes.append(
+            inputs.connected(zeros_like(y) if change is None else change) if y.requires_grad else zeros_like(y)
+        )
+    return put_together(ys, changes)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -282,7 +322,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return func(*primals), change
 
 
-def _basis(x: Tensor) -> list[Tensor]:
+def _basis(x: Any) -> list[Any]:
     """For each element of x a tensor of its shape that is 1 there and 0 elsewhere."""
     rows = []
     for i in range(x.numel()):
@@ -292,19 +332,63 @@ def _basis(x: Tensor) -> list[Tensor]:
     return rows
 
 
+def _empty(y: Any, x: Any) -> Any:
+    return zeros_like(x.detach()).expand(*y.shape, *x.shape)
+
+
+Rows = Callable[[_Inputs, list[Any]], list[list[Any]]]
+
+
+def _pulled(inputs: _Inputs, ys: list[Any]) -> list[list[Any]]:
+    """The Jacobian of each output by each input, one backward pass for each element of an output."""
+    found = []
+    for y in ys:
+        pulled = [inputs.pull([y], [one]) for one in _basis(y)]
+        found.append(
+            [
+                stack([p[i] for p in pulled]).reshape((*y.shape, *x.shape)) if pulled else _empty(y, x)
+                for i, x in enumerate(inputs.tensors)
+            ]
+        )
+    return found
+
+
+def _pushed(inputs: _Inputs, ys: list[Any]) -> list[list[Any]]:
+    """The same, one direction for each element of an input."""
+    by_input = []
+    for i, x in enumerate(inputs.tensors):
+        directions = [
+            [one if k == i else zeros_like(other) for k, other in enumerate(inputs.tensors)] for one in _basis(x)
+        ]
+        by_input.append([_push(ys, inputs, d) for d in directions])
+    return [
+        [
+            stack([column[k] for column in columns], dim=-1).reshape((*y.shape, *x.shape)) if columns else _empty(y, x)
+            for x, columns in zip(inputs.tensors, by_input, strict=True)
+        ]
+        for k, y in enumerate(ys)
+    ]
+
+
+def _need_real(op: str, what: str, tensors: Sequence[Any]) -> None:
+    for t in tensors:
+        if isinstance(t, StandIn):
+            raise TypeError(f"{op}: an {what} is {t.dtype.name}; use vjp() or jvp(), or the parts")
+
+
 def _jacobian(
-    op: str,
-    func: Callable[..., Any],
-    argnums: Argnums,
-    has_aux: bool,
-    rows: Callable[[_Inputs, list[Tensor]], list[list[Tensor]]],
+    op: str, func: Callable[..., Any], argnums: Argnums, has_aux: bool, rows: Rows, only_real: bool = True
 ) -> Callable[..., Any]:
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with enable_grad():
             inputs, all_args = _with_inputs(op, args, argnums)
+            if only_real:
+                _need_real(op, "argument to differentiate by", inputs.tensors)
             made, aux = _split_aux(op, func(*all_args, **kwargs), has_aux)
             ys, rebuild = _tensors(op, made)
+            if only_real or rows is _pulled:
+                _need_real(op, "output", ys)
             matrices = []
             for by_input in rows(inputs, ys):
                 trees = inputs.rebuild(by_input)
@@ -313,6 +397,11 @@ def _jacobian(
             return inputs.release((result, aux) if has_aux else result)
 
     return wrapped
+
+
+def jacobian(func: Callable[..., Any], argnums: Argnums, forward: bool) -> Callable[..., Any]:
+    """jacfwd or jacrev, also by complex arguments: their gradients, and the changes along their real parts."""
+    return _jacobian("jacobian", func, argnums, False, _pushed if forward else _pulled, False)
 
 
 def jacrev(
@@ -333,20 +422,7 @@ def jacrev(
         >>> sg.func.jacrev(sg.square)(sg.tensor([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
-
-    def rows(inputs: _Inputs, ys: list[Tensor]) -> list[list[Tensor]]:
-        found = []
-        for y in ys:
-            pulled = [inputs.pull([y], [one]) for one in _basis(y)]
-            found.append(
-                [
-                    stack([p[i] for p in pulled]).reshape((*y.shape, *x.shape)) if pulled else _empty(y, x)
-                    for i, x in enumerate(inputs.tensors)
-                ]
-            )
-        return found
-
-    return _jacobian("jacrev", func, argnums, has_aux, rows)
+    return _jacobian("jacrev", func, argnums, has_aux, _pulled)
 
 
 def jacfwd(
@@ -361,29 +437,7 @@ def jacfwd(
         >>> sg.func.jacfwd(sg.square)(sg.tensor([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
-
-    def rows(inputs: _Inputs, ys: list[Tensor]) -> list[list[Tensor]]:
-        by_input = []
-        for i, x in enumerate(inputs.tensors):
-            directions = [
-                [one if k == i else zeros_like(other) for k, other in enumerate(inputs.tensors)] for one in _basis(x)
-            ]
-            by_input.append([_push(ys, inputs, d) for d in directions])
-        return [
-            [
-                stack([column[k] for column in columns], dim=-1).reshape((*y.shape, *x.shape))
-                if columns
-                else _empty(y, x)
-                for x, columns in zip(inputs.tensors, by_input, strict=True)
-            ]
-            for k, y in enumerate(ys)
-        ]
-
-    return _jacobian("jacfwd", func, argnums, has_aux, rows)
-
-
-def _empty(y: Tensor, x: Tensor) -> Tensor:
-    return zeros_like(x.detach()).expand(*y.shape, *x.shape)
+    return _jacobian("jacfwd", func, argnums, has_aux, _pushed)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import Error, Tensor, _random_state, _set_random_state, stack
+from ..base.stand_in import StandIn
 from ..base.tree import flatten
 
 __all__ = ["vmap"]
@@ -71,7 +72,7 @@ def _count_examples(flat: list[Any], dims: list[int | None]) -> int:
     for t, d in zip(flat, dims, strict=True):
         if d is None:
             continue
-        if not isinstance(t, Tensor) or not -t.ndim <= d < t.ndim:
+        if not isinstance(t, (Tensor, StandIn)) or not -t.ndim <= d < t.ndim:
             what = f"a tensor of shape {list(t.shape)}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
             raise ValueError(f"vmap: in_dims has {d} for {what}; use None or one of its dimensions")
         sizes.add(t.shape[d])
@@ -92,7 +93,7 @@ def _stacked(results: list[Any], out_dims: Any) -> Any:
     outputs = []
     for k, d in enumerate(where):
         parts = [c[k] for c in columns]
-        if not isinstance(parts[0], Tensor):
+        if not isinstance(parts[0], (Tensor, StandIn)):
             raise TypeError(f"vmap: the function gave a {type(parts[0]).__name__}; it must give tensors")
         outputs.append(parts[0] if d is None else stack(parts, dim=d))
     return rebuild(outputs)
@@ -110,4 +111,6 @@ def _dims_of(dims: Any, tree: Any) -> list[int | None]:
         return [d for spec, part in zip(dims, tree, strict=True) for d in _dims_of(spec, part)]
     if isinstance(tree, dict) and isinstance(dims, dict):
         return [d for key, part in tree.items() for d in _dims_of(dims[key], part)]
-    return [dims if dims is None or isinstance(leaf, Tensor) or dims != 0 else None for leaf in flatten(tree)[0]]
+    return [
+        dims if dims is None or isinstance(leaf, (Tensor, StandIn)) or dims != 0 else None for leaf in flatten(tree)[0]
+    ]
