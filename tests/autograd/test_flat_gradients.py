@@ -40,6 +40,17 @@ def test_the_second_derivative_is_zero(name: str, device: sg.Device) -> None:
     assert x.grad is not None and x.grad.abs().max().item() == 0
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_derivatives_of_all_orders_are_zero(inner: bool, device: sg.Device) -> None:
+    leaf = sg.tensor([-1.0, 2.0], device=device, requires_grad=True)
+    x = leaf * 3 if inner else leaf
+    (g,) = sg.autograd.grad(x.relu().sum(), x, create_graph=True)
+    for _ in range(3):
+        (g,) = sg.autograd.grad(g.sum(), x, create_graph=True)
+        assert g.requires_grad and g.tolist() == [0, 0]
+    assert sg.autograd.grad(g.sum(), leaf)[0].tolist() == [0, 0]
+
+
 def test_the_laplacian_of_a_relu_network_is_zero(device: sg.Device) -> None:
     net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1)).to(device)
     x = sg.randn(5, 2, device=device, requires_grad=True)
