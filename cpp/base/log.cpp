@@ -47,6 +47,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_FAULTS", "",
        "Vulkan calls that fail: see cpp/device/gpu/driver/faults.hpp (tests and debugging only)."},
       {"SPIROGRAD_BOUNDS", "0", "1: check before each run that its kernels stay within their memory."},
+      {"SPIROGRAD_SYNC", "0", "1: each call runs before it returns, so that errors are raised at its line."},
       {"SPIROGRAD_POISON", "0", "1: unwritten memory is full of NaN; on the CPU, a guard page follows each block."},
       {"SPIROGRAD_DEBUG", "0",
        "What to print: 1 device, pool and new plans; 2 kernels; 3 graph and plan; 4 GLSL; 5 SPIR-V."},

@@ -96,21 +96,26 @@ bool is_answered(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 // Out of line, because it has 640 callers: an entry point for each callable.
 [[gnu::noinline]] PyObject* call_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
                                         const Callable& callable) {
-  return guarded([&] {
-    PyObject* answer;
-    PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
-    return is_answered(tensor, args, n, names, callable, answer) ? answer : run(Call{self, args, n, names, &callable});
+  return public_call([&] {
+    return guarded([&] {
+      PyObject* answer;
+      PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
+      return is_answered(tensor, args, n, names, callable, answer) ? answer
+                                                                   : run(Call{self, args, n, names, &callable});
+    });
   });
 }
 
 // A function's first argument takes the place of a method's tensor; it may be given as input=.
 [[gnu::noinline]] PyObject* call_function(PyObject* const* args, Py_ssize_t n, PyObject* names,
                                           const Callable& callable) {
-  return guarded([&]() -> PyObject* {
-    PyObject* answer;
-    if (is_answered(nullptr, args, n, names, callable, answer)) return answer;
-    if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
-    return run(Call{nullptr, args, n, names, &callable});
+  return public_call([&] {
+    return guarded([&]() -> PyObject* {
+      PyObject* answer;
+      if (is_answered(nullptr, args, n, names, callable, answer)) return answer;
+      if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
+      return run(Call{nullptr, args, n, names, &callable});
+    });
   });
 }
 

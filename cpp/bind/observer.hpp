@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "bind/errors.hpp"
+#include "bind/calls.hpp"
 
 namespace sg::bind {
 
@@ -27,17 +27,17 @@ struct OperatorName {
 // A slot of the type that the observer sees.
 template <OperatorName name, PyObject* (*slot)(PyObject*)>
 PyObject* seen(PyObject* a) {
-  PyObject* result = slot(a);
+  PyObject* result = public_call([&] { return slot(a); });
   return observer ? observed(name.text, {a}, result) : result;
 }
 template <OperatorName name, PyObject* (*slot)(PyObject*, PyObject*)>
 PyObject* seen(PyObject* a, PyObject* b) {
-  PyObject* result = slot(a, b);
+  PyObject* result = public_call([&] { return slot(a, b); });
   return observer ? observed(name.text, {a, b}, result) : result;
 }
 template <OperatorName name, PyObject* (*slot)(PyObject*, PyObject*, PyObject*)>
 PyObject* seen(PyObject* a, PyObject* b, PyObject* modulus) {
-  PyObject* result = slot(a, b, modulus);
+  PyObject* result = public_call([&] { return slot(a, b, modulus); });
   return observer ? observed(name.text, {a, b}, result) : result;
 }
 

@@ -75,10 +75,12 @@ PyObject* unary(PyObject* a) {
 }
 
 PyObject* divided(PyObject* a, PyObject* b) {
-  Object quotient(binary<sg::floor_divide>(a, b));
-  if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
-  Object rest(binary<sg::remainder>(a, b));
-  return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
+  return public_call([&]() -> PyObject* {
+    Object quotient(binary<sg::floor_divide>(a, b));
+    if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
+    Object rest(binary<sg::remainder>(a, b));
+    return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
+  });
 }
 
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
@@ -149,7 +151,7 @@ void release(PyObject* self) {
 }
 
 // Also what subclasses call, such as Parameter: the object has their type.
-PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+PyObject* made_from(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};
     PyObject *data = nullptr, *dtype = nullptr, *device = nullptr;
@@ -170,6 +172,9 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     Tensor t = from_python("Tensor", data, to, device_or_default(device));
     return wrap(t.requires_grad_(wants), type);
   });
+}
+PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  return public_call([&] { return made_from(type, args, keywords); });
 }
 
 // Printing is done in Python: it is long code that need not be fast.
@@ -200,14 +205,14 @@ PyObject* iterate(PyObject* self) {
 }
 
 int seen_set_item(PyObject* self, PyObject* key, PyObject* value) {
-  const int failed = set_item(self, key, value);
+  const int failed = public_call([&] { return set_item(self, key, value); });
   if (failed || !observer) return failed;
   Object told(observed("__setitem__", {self, key, value}, Py_NewRef(Py_None)));
   return told ? 0 : -1;
 }
 
 PyObject* seen_get_row(PyObject* self, Py_ssize_t row) {
-  PyObject* result = get_row(self, row);
+  PyObject* result = public_call([&] { return get_row(self, row); });
   if (!result || !observer) return result;
   Object key(PyLong_FromSsize_t(row));
   return observed("__getitem__", {self, key.get()}, result);

@@ -21,6 +21,7 @@ _KEPT = 64  # sets of argument sizes, and recordings for each
 _VARIANTS = 8  # for facts that the arguments do not show: modes, hooks, existing gradients
 _ATTEMPTS = 4
 _one_at_a_time = threading.Lock()
+_AT_ONCE = _core._runs_at_once()
 
 
 class _Slot:
@@ -99,7 +100,7 @@ class _Compiled(Generic[P, R]):
         return f"compile({self._function!r})"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if tracer.current():  # a call inside a function that is being recorded is part of it
+        if _AT_ONCE or tracer.current():  # a call inside a function that is being recorded is part of it
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         others = _key(args, tensors), _key(kwargs, tensors) if kwargs else None

@@ -1,0 +1,31 @@
+// The calls that Python makes: of functions, methods and operators. Under SPIROGRAD_SYNC=1 the outermost one runs what it
+// recorded before it returns.
+// Threads: the GIL is held.
+#pragma once
+#include "bind/errors.hpp"
+
+namespace sg::bind {
+
+extern const bool at_once;                              // SPIROGRAD_SYNC=1
+inline constinit thread_local int calls_open = 0;       // under SPIROGRAD_SYNC=1
+
+// Runs what is pending, but for an optimiser's step that is not complete. False: a Python error is set.
+bool run_recorded() noexcept;
+
+// `body` gives an object, or an int; nullptr or -1 with a Python error.
+template <class F>
+auto public_call(F body) noexcept -> decltype(body()) {
+  if (!at_once) return body();
+  ++calls_open;
+  auto result = body();
+  if (--calls_open > 0) return result;
+  if constexpr (std::is_pointer_v<decltype(result)>) {
+    if (!result || run_recorded()) return result;
+    Py_DECREF(result);
+    return nullptr;
+  } else {
+    return result < 0 || run_recorded() ? result : -1;
+  }
+}
+
+}  // namespace sg::bind
