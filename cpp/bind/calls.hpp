@@ -7,6 +7,7 @@
 namespace sg::bind {
 
 extern const bool at_once;                              // SPIROGRAD_SYNC=1
+inline constinit thread_local bool has_called = false;  // whether this thread made a call
 inline constinit thread_local int calls_open = 0;       // under SPIROGRAD_SYNC=1
 
 // Runs what is pending, but for an optimiser's step that is not complete. False: a Python error is set.
@@ -15,6 +16,7 @@ bool run_recorded() noexcept;
 // `body` gives an object, or an int; nullptr or -1 with a Python error.
 template <class F>
 auto public_call(F body) noexcept -> decltype(body()) {
+  has_called = true;
   if (!at_once) return body();
   ++calls_open;
   auto result = body();

@@ -76,6 +76,7 @@ void add_glsl(PyObject* module);             // glsl.cpp
 void add_observer(PyObject* module);         // observer.cpp
 void add_complex(PyObject* module);          // methods.cpp
 void add_calls(PyObject* module);            // calls.cpp
+void add_clocks(PyObject* module);           // clocks.cpp
 void add_callable_check(PyObject* module);   // signature.cpp
 
 bool is_complex(PyObject* o);  // a complex number, or an array of them

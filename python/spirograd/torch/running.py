@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from . import install
+from .clocks import finish_before_clocks
 from .start import stand_in
 
 __all__ = ["run_program"]
@@ -23,6 +24,7 @@ def run_program(target: str, arguments: list[str], module: bool = False) -> int:
         module: whether the target is a module.
     """
     install()
+    finish_before_clocks()
     sys.argv = [target, *arguments]
     sys.path.insert(0, "" if module else str(Path(target).resolve().parent))
     stand_in()

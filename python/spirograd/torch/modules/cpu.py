@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from ... import _core
 from .cuda import Stream
 
 __all__ = ["Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "stream"]
@@ -40,4 +41,5 @@ def stream(stream: Stream | None) -> contextlib.AbstractContextManager[Any]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Returns at once: what is read is computed then."""
+    """Runs what is pending on the CPU."""
+    _core.synchronize("cpu")

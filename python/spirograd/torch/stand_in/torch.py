@@ -3,7 +3,9 @@
 import sys
 
 from spirograd.torch import install
+from spirograd.torch.clocks import finish_before_clocks
 
 del sys.modules["torch"]
 install()
+finish_before_clocks()
 import torch  # noqa: E402, F401
