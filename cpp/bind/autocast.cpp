@@ -13,8 +13,7 @@
 namespace sg::bind {
 namespace {
 
-// The half type of each kind of device, or none.
-thread_local std::optional<DType> types[2];
+thread_local HalfTypes types;
 
 std::optional<DType>& type_on(DeviceId device) { return types[device.is_gpu()]; }
 
@@ -35,6 +34,8 @@ PyObject* converted(PyObject* o, Autocast wanted) {
 PyObject* none_or(const std::optional<DType>& t) { return t ? dtype_object(*t) : Py_NewRef(Py_None); }
 
 }  // namespace
+
+HalfTypes& half_types() { return types; }
 
 bool autocast_is_on() { return types[0] || types[1]; }
 

@@ -4,11 +4,17 @@
 // C++ directly, so that they run in the types of the forward pass. Threads: the state is of the thread that calls; the
 // GIL is held.
 #pragma once
+#include <array>
+#include <optional>
+
 #include "bind/arguments.hpp"
 #include "bind/methods.hpp"
 
 namespace sg::bind {
 
+// The half type of each kind of device, the CPU first, or none; of this thread.
+using HalfTypes = std::array<std::optional<DType>, 2>;
+HalfTypes& half_types();
 bool autocast_is_on();
 // The same tensor, or its values in the type that is wanted on its device.
 Tensor autocast(const Tensor& x, Autocast wanted);

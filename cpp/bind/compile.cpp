@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
+#include "bind/changes.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/replay/capture.hpp"
@@ -31,9 +32,15 @@ std::pair<std::shared_ptr<Recording>, std::string> recorded(Capture& c, const Te
   return {std::move(made), std::move(problem)};
 }
 
-std::optional<Tensors> run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers) {
-  WithoutGil unlocked;
-  return r.run(arguments, numbers);
+std::optional<Tensors> run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers,
+                           const py::list& changes) {
+  std::optional<Tensors> made;
+  {
+    WithoutGil unlocked;
+    made = r.run(arguments, numbers);
+  }
+  if (made) Changes(changes.ptr()).make();
+  return made;
 }
 
 py::object outside(const Capture& c, py::object result) {

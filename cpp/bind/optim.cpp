@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/host.hpp"
 #include "bind/caster.hpp"
+#include "bind/changes.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
 #include "graph/watcher.hpp"
@@ -84,9 +86,27 @@ void submit(const std::vector<py::list>& groups) {
     if (!postpone(d)) flush(d);
 }
 
-// What is recorded from here to submit() is done as a whole or not at all.
+// What is recorded from here on is done as a whole or not at all.
 void begin_whole_step(const std::vector<py::list>& groups) {
   for (DeviceId d : devices_of(groups)) begin_whole(d);
+}
+
+void end_whole_step(const std::vector<py::list>& groups) {
+  for (DeviceId d : devices_of(groups)) end_whole(d);
+}
+
+// Submits what was begun. A step that is interrupted here is done nevertheless, when somebody looks at it.
+void submit_step(const std::vector<py::list>& groups, PyObject* list) {
+  Changes changes(list);
+  try {
+    changes.make();
+    submit(groups);
+  } catch (const Interruption&) {
+    throw;
+  } catch (...) {
+    changes.undo();
+    throw;
+  }
 }
 
 // Undoes a step that was not recorded to its end.
@@ -115,14 +135,24 @@ py::object frozen(const py::object& x, bool numbers) {
   return all;
 }
 
-void drop_gradients(const py::list& tensors, bool set_to_none) {
-  for (py::handle o : tensors) {
-    const Tensor& t = tensor_of("zero_grad", o.ptr());
-    if (set_to_none)
-      Tensor(t).set_grad({});
-    else if (t.grad())
-      copy_(t.grad().detach(), Tensor(0));
+void zero_gradients(const std::vector<py::list>& groups) {
+  for (const py::list& group : groups)
+    for (py::handle o : group)
+      if (const Tensor& g = unwrap(o.ptr()).grad()) copy_(g.detach(), Tensor(0));
+}
+
+void drop_gradients(const std::vector<py::list>& groups, bool set_to_none) {
+  begin_whole_step(groups);
+  try {
+    if (!set_to_none) zero_gradients(groups);
+    end_whole_step(groups);
+  } catch (...) {
+    take_back_step(groups);
+    throw;
   }
+  if (!set_to_none) return;
+  for (const py::list& group : groups)
+    for (py::handle o : group) Tensor(unwrap(o.ptr())).set_grad({});
 }
 
 #define SG_GROUPS "groups: list[list[Tensor]]"
@@ -132,10 +162,13 @@ const Callable optim_callables[] = {
     {"_submit", bound<submit>, SG_GROUPS, "None", "Runs what is pending on the devices of these tensors.",
      Scope::function},
     {"_begin_whole", bound<begin_whole_step>, SG_GROUPS, "None",
-     "What is recorded from here to _submit() is done as a whole or not at all.", Scope::function},
+     "What is recorded from here on is done as a whole or not at all.", Scope::function},
+    {"_end_whole", bound<end_whole_step>, SG_GROUPS, "None", "Up to here.", Scope::function},
+    {"_submit_step", bound<submit_step>, SG_GROUPS ", changes: list[tuple[Any, str, Any]]", "None",
+     "Submits it, and gives attributes of objects new values, which an error takes back.", Scope::function},
     {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",
      Scope::function},
-    {"_drop_gradients", bound<drop_gradients>, "tensors: list[Tensor], set_to_none: bool", "None",
+    {"_drop_gradients", bound<drop_gradients>, SG_GROUPS ", set_to_none: bool", "None",
      "Sets gradients to None, or to zeros.", Scope::function},
     {"_frozen", bound<frozen>, "options: Any, numbers: bool", "Any", "Options to compare.", Scope::function},
 };

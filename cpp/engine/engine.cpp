@@ -159,9 +159,13 @@ void flush(DeviceId id) {
 void begin_whole(DeviceId id) {
   EngineLock lock;
   Log& log = log_of(id);
-  if (log.whole_from != SIZE_MAX) return;
-  log.whole_from = log.nodes.size();
+  if (log.whole_from == SIZE_MAX) log.whole_from = log.nodes.size();  // else an interrupted one is still to be done
   log.whole_writes = log.writes();
+}
+
+void end_whole(DeviceId id) {
+  EngineLock lock;
+  log_of(id).whole_from = SIZE_MAX;
 }
 
 bool postpone(DeviceId id) {

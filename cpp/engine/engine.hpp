@@ -18,8 +18,9 @@ Device& device_of(DeviceId id);
 // tensors that would have been written with them keep their old values; everything else is computed, and the error is
 // thrown.
 void flush(DeviceId id);
-// What is recorded from here to the next flush runs as a whole or, if it fails, not at all.
+// What is recorded from here to the next flush, or to end_whole(), runs as a whole or, if it fails, not at all.
 void begin_whole(DeviceId id);
+void end_whole(DeviceId id);
 // Whether the end of an update need not run it: a collective is under way on the device, which the host would wait for
 // instead of recording the next step. The update then runs with that, and no longer as a whole.
 bool postpone(DeviceId id);

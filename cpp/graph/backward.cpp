@@ -332,6 +332,28 @@ class Pass {
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`
 };
 
+// While it lives, no log of these leaves runs because it has grown, so that no interrupt finds some of them with their
+// gradient and some without.
+class Unflushed {
+ public:
+  explicit Unflushed(const std::vector<std::pair<Ref<TensorImpl>, Tensor>>& leaves) {
+    const EngineLock lock;
+    for (const auto& [leaf, g] : leaves) {
+      Log& log = log_of(leaf->device);
+      if (log.whole_from != SIZE_MAX) continue;
+      log.whole_from = log.nodes.size();
+      logs_.push_back(&log);
+    }
+  }
+  ~Unflushed() {
+    const EngineLock lock;
+    for (Log* log : logs_) log->whole_from = SIZE_MAX;
+  }
+
+ private:
+  std::vector<Log*> logs_;
+};
+
 }  // namespace
 
 void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
@@ -343,6 +365,7 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
   options.retain_graph |= options.create_graph;
   Pass pass(roots, gradients, options, inputs);
   const GradMode mode(options.create_graph);
+  const Unflushed unflushed(pass.leaves);
   for (auto& [leaf, g] : pass.leaves) {
     if (watcher) {
       watcher->reads_gradient(Tensor(leaf));

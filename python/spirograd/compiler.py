@@ -63,10 +63,9 @@ class _Variant:
         if not self.trace.holds():
             return None
         numbers, counts = self.trace.numbers()
-        made = self.recording.run(arguments, numbers)
+        made = self.recording.run(arguments, numbers, self.trace.changes(counts))
         if made is None:
             return None
-        self.trace.replayed(counts)
         if len(self.leaves) == 1 and self.leaves[0] is None and made:
             return (self.build(made),)
         leaves = list(self.leaves)
@@ -122,17 +121,21 @@ class _Compiled(Generic[P, R]):
 
     def _recorded(self, known: _Known, tensors: list[Tensor], args: Any, kwargs: Any) -> R:
         """Calls the function and records it; two calls that did the same make a variant."""
-        capture = _core._Capture(tensors)
         leaves, build = flatten((args, kwargs))
-        aliases = iter(capture.arguments())
-        args, kwargs = build([next(aliases) if isinstance(x, Tensor) else x for x in leaves])
+        trace, capture = tracer.Trace(), None
         try:
-            with tracer.Trace() as trace:
-                result = self._function(*args, **kwargs)
-                del args, kwargs, leaves, aliases
-                capture.stop()
+            capture = _core._Capture(tensors)
+            aliases = iter(capture.arguments())
+            args, kwargs = build([next(aliases) if isinstance(x, Tensor) else x for x in leaves])
+            tracer.recording = trace
+            result = self._function(*args, **kwargs)
+            del args, kwargs, leaves, aliases
+            capture.stop()
         finally:
-            capture.abandon()
+            tracer.recording = None
+            if capture is not None:
+                capture.abandon()
+        trace.end()
         parts, rebuild = flatten(result)
         for x in parts:
             if not isinstance(x, (Tensor, str, int, float, bool, type(None))):

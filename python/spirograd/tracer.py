@@ -12,6 +12,7 @@ One function is recorded at a time. What other threads do meanwhile is no part o
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, ClassVar, Protocol
 
@@ -43,26 +44,22 @@ class _BatchOptimizer(_Optimizer, Protocol):
 
 
 class Trace:
-    """The modules and optimisers of one call. While it is entered, they report to it."""
+    """The modules and optimisers of one call, which report to it while it is `recording`."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.modules: list[tuple[_Module, bool]] = []  # with their modes at the end
         self.steps: list[_Optimizer] = []
+        self._times: Counter[_Optimizer] = Counter()  # how often each of them steps
         self._called: dict[_Module, None] = {}  # in the order of the first calls
         self._keys: dict[_Optimizer, Any] = {}
         self._before: dict[_Optimizer, Any] = {}  # the same with the values of numbers
         self._batches: list[tuple[_BatchOptimizer, _Batch]] = []  # in the order of the updates
         self._counted: list[tuple[_BatchOptimizer, _Batch]] = []  # whose counts are on the device
 
-    def __enter__(self) -> Trace:
-        global recording
-        recording = self
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        global recording
-        recording = None
+    def end(self) -> None:
+        """Notes the modes of modules at the end."""
+        self._times = Counter(self.steps)
         self.modules = [(m, m.training) for m in self._called]
 
     def holds(self) -> bool:
@@ -83,12 +80,10 @@ class Trace:
             counts[batch] = optimizer._next(batch, counts.get(batch, batch.counts), numbers)
         return numbers, counts
 
-    def replayed(self, counts: dict[_Batch, Any]) -> None:
-        """Notes that the steps were made."""
-        for batch, new in counts.items():
-            batch.counts = new
-        for optimizer in self.steps:
-            optimizer._step_count += 1
+    def changes(self, counts: dict[_Batch, Any]) -> list[tuple[Any, str, Any]]:
+        """What the steps change besides tensors: objects, attributes, and their values after them."""
+        steps = [(optimizer, "_step_count", optimizer._step_count + n) for optimizer, n in self._times.items()]
+        return [*steps, *((batch, "counts", new) for batch, new in counts.items())]
 
     def problem(self) -> str:
         """Why steps without Python would be wrong; "" if they would be right."""
@@ -106,11 +101,11 @@ class Trace:
         return ""
 
 
-recording: Trace | None = None  # the trace that is entered
+recording: Trace | None = None  # the trace of the call that is recorded
 
 
 def current() -> Trace | None:
-    """The trace that is entered, in the thread that entered it; None in others."""
+    """The trace of the call that is recorded, in its thread; None in others."""
     return recording if recording is not None and recording.thread == threading.get_ident() else None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import _core
@@ -24,7 +23,7 @@ def _kind(op: str, device_type: Any) -> str:
     return kind
 
 
-class autocast:
+class autocast(_core._Mode):
     """Inside, products of float32 tensors on a device run in a half type, and operations that add up run in float32.
 
     Parameters stay float32 and their gradients are float32. Leave it before backward(), which runs in the types of the
@@ -57,29 +56,18 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        self._gpu = _KINDS.index(_kind("autocast", device_type))
-        half = _DEFAULTS[_KINDS[self._gpu]] if dtype is None else _core.promote_types(dtype, dtype)
+        kind = _KINDS.index(_kind("autocast", device_type))
+        half = _DEFAULTS[_KINDS[kind]] if dtype is None else _core.promote_types(dtype, dtype)
         if half not in (_core.float16, _core.bfloat16):
             raise TypeError(f"autocast: dtype {half} is not a half type; use float16 or bfloat16")
-        self._dtype = half if enabled else None
-        self._before: list[tuple[_core.dtype | None, _core.dtype | None]] = []
-
-    def __enter__(self) -> autocast:
-        before = _core._autocast()
-        self._before.append(before)
-        _core._set_autocast(*((before[0], self._dtype) if self._gpu else (self._dtype, before[1])))
+        self._kind, self._dtype = kind, half if enabled else None
         casts.used = True
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _core._set_autocast(*self._before.pop())
+        super().__init__(kind=kind, half=self._dtype)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with autocast(_KINDS[self._gpu], self._dtype, self._dtype is not None):
+            with autocast(_KINDS[self._kind], self._dtype, self._dtype is not None):
                 return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]

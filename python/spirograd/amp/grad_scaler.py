@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
+from ..base.whole import Whole
 from ..optim import Optimizer
 
 
@@ -18,6 +19,10 @@ class _OfOptimizer:
     def __init__(self) -> None:
         self.found: Tensor | None = None  # whether a gradient is infinite or NaN: [], of its device
         self.stepped = False
+
+
+def _gradients(optimizer: Optimizer) -> list[Tensor]:
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
 
 
 class GradScaler:
@@ -117,8 +122,8 @@ class GradScaler:
         if state.found is not None:
             when = "after step()" if state.stepped else "twice"
             raise _core.Error(f"unscale_: called {when} since the last update(); call it once, before step()")
-        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        with no_grad():
+        gradients = _gradients(optimizer)
+        with no_grad(), Whole(gradients):
             found = None
             factor = 1 / self._scale
             for g in gradients:
@@ -150,14 +155,33 @@ class GradScaler:
         state = self._states.setdefault(optimizer, _OfOptimizer())
         if state.stepped:
             raise _core.Error("GradScaler: step() was called twice since the last update(); call update() after each")
-        if state.found is None:
-            self.unscale_(optimizer)
-        state.stepped = True
-        if not hasattr(optimizer, "found_inf"):
-            return None if state.found is not None and state.found.item() else optimizer.step(**kwargs)
-        optimizer.found_inf = state.found
+        unscaled, count = state.found is not None, getattr(optimizer, "_step_count", None)
         try:
-            return optimizer.step(**kwargs)
+            if not unscaled:
+                self.unscale_(optimizer)
+            state.stepped = True
+            if not hasattr(optimizer, "found_inf"):
+                return None if state.found is not None and state.found.item() else optimizer.step(**kwargs)
+            return self._stepped(optimizer, state.found, kwargs)
+        except BaseException:
+            state.stepped = getattr(optimizer, "_step_count", None) != count
+            if not (state.stepped or unscaled or state.found is None):
+                self._rescale(optimizer, state)
+            raise
+
+    def _rescale(self, optimizer: Optimizer, state: _OfOptimizer) -> None:
+        """Undoes unscale_()."""
+        gradients = _gradients(optimizer)
+        with no_grad(), Whole(gradients):
+            for g in gradients:
+                g.mul_(self._scale.to(g.device))  # type: ignore[union-attr]
+            state.found = None
+
+    @staticmethod
+    def _stepped(optimizer: Any, found: Tensor | None, options: dict[str, Any]) -> Any:
+        optimizer.found_inf = found
+        try:
+            return optimizer.step(**options)
         finally:
             optimizer.found_inf = None
 
@@ -176,13 +200,14 @@ class GradScaler:
         if self._scale is None or self._growth_tracker is None or self._skipped is None:
             raise _core.Error("update: there is no scale yet; call scale(loss).backward() and step() first")
         scale = self._scale
+        states: weakref.WeakKeyDictionary[Optimizer, _OfOptimizer] = weakref.WeakKeyDictionary()
         if new_scale is not None:
             value = new_scale.detach() if isinstance(new_scale, Tensor) else _core.tensor(float(new_scale))
-            self._scale = value.to(scale.device, _core.float32)
+            self._scale, self._states = value.to(scale.device, _core.float32), states
         elif not flags:
             raise _core.Error("update: no optimiser has stepped since the last one; call step() first")
         else:
-            with no_grad():
+            with no_grad(), Whole([scale, self._growth_tracker, self._skipped]):
                 found = flags[0].to(scale.device) > 0
                 for flag in flags[1:]:
                     found = found.logical_or(flag.to(scale.device) > 0)
@@ -194,7 +219,7 @@ class GradScaler:
                 scale.data.copy_(_core.where(found, scale * self._backoff_factor, _core.where(grows, grown, scale)))
                 self._growth_tracker.copy_(_core.where(reset, _core.zeros_like(good), good))
                 self._skipped.add_(found)
-        self._states.clear()
+                self._states = states
 
     @property
     def skipped(self) -> Tensor:

@@ -49,8 +49,8 @@ def exact(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not used or (before := _core._autocast()) == (None, None):
             return function(*args, **kwargs)
-        _core._set_autocast(None, None)
         try:
+            _core._set_autocast(None, None)
             return function(*args, **kwargs)
         finally:
             _core._set_autocast(*before)

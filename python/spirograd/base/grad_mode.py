@@ -4,47 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Generator
-from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from .._core import _set_grad_enabled, is_grad_enabled
+from .._core import _is_inferring, _Mode, _set_grad_enabled, is_grad_enabled
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound="_PlainMode")
-_inference = threading.local()
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether an inference_mode() is open in this thread."""
-    return getattr(_inference, "on", False)
+    return _is_inferring()
 
 
-class _Mode:
+class _Decorator(_Mode):
     """A mode that a `with` switches on and back; as a decorator, in each call of the function."""
 
-    _on: bool
-
-    def __init__(self) -> None:
-        self._before: list[tuple[bool, bool]] = []
-
-    def _fresh(self) -> _Mode:
+    def _fresh(self) -> _Decorator:
         # A new mode for each call, because calls may overlap in several threads.
         return type(self)()
-
-    def _enter(self) -> None:
-        _set_grad_enabled(self._on)
-
-    def __enter__(self) -> None:
-        self._before.append((is_grad_enabled(), is_inference_mode_enabled()))
-        self._enter()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        grad, _inference.on = self._before.pop()
-        _set_grad_enabled(grad)
 
     def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
@@ -73,7 +52,7 @@ class _Mode:
         return wrapped  # type: ignore[return-value]
 
 
-class _PlainMode(_Mode):
+class _PlainMode(_Decorator):
     """A mode without arguments: may be written @no_grad as well as @no_grad()."""
 
     @overload
@@ -96,7 +75,8 @@ class no_grad(_PlainMode):
         False
     """
 
-    _on = False
+    def __init__(self) -> None:
+        super().__init__(grad=False)
 
 
 class enable_grad(_PlainMode):
@@ -109,10 +89,11 @@ class enable_grad(_PlainMode):
         True
     """
 
-    _on = True
+    def __init__(self) -> None:
+        super().__init__(grad=True)
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(_Decorator):
     """Switches recording on or off at once; as a context manager, until its end.
 
     Args:
@@ -125,24 +106,18 @@ class set_grad_enabled(_Mode):
     """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__()
-        self._on = bool(mode)
-        self._outside = (is_grad_enabled(), is_inference_mode_enabled())
-        _set_grad_enabled(self._on)
+        self._on, self._outside = bool(mode), is_grad_enabled()
+        super().__init__(grad=self._on, from_here=True)
 
-    def _fresh(self) -> _Mode:
+    def _fresh(self) -> _Decorator:
         return set_grad_enabled(self._on)
 
-    def __enter__(self) -> None:
-        self._before.append(self._outside)
-        _set_grad_enabled(self._on)
-
     def __call__(self, function: F) -> F:
-        _set_grad_enabled(self._outside[0])
+        _set_grad_enabled(self._outside)
         return super().__call__(function)
 
 
-class inference_mode(_Mode):
+class inference_mode(_Decorator):
     """no_grad() that says so: is_inference_mode_enabled() is true inside.
 
     Unlike PyTorch's, tensors made inside are ordinary ones: they may take part in gradients later.
@@ -160,13 +135,8 @@ class inference_mode(_Mode):
         return cls()(mode) if callable(mode) else super().__new__(cls)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
         self._on = bool(mode)
+        super().__init__(grad=False if self._on else None, inference=self._on)
 
-    def _fresh(self) -> _Mode:
+    def _fresh(self) -> _Decorator:
         return inference_mode(self._on)
-
-    def _enter(self) -> None:
-        if self._on:
-            _set_grad_enabled(False)
-        _inference.on = self._on

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .. import tracer
+from .. import _core, tracer
 from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
+from ..base.stand_in import StandIn
 from ._attributes import bases, kind_of, note, refuse_other, sort
 from .hooks import Hook, Hooks, RemovableHandle, register
 from .parameter import Parameter, UninitializedParameter
@@ -429,12 +430,8 @@ class Module:
         Args:
             set_to_none: drop them; False writes zeros.
         """
-        with no_grad():
-            for parameter in self.parameters():
-                if set_to_none:
-                    parameter.grad = None
-                elif parameter.grad is not None:
-                    parameter.grad.zero_()
+        parts = [q for p in self.parameters() for q in (p.parts() if isinstance(p, StandIn) else (p,))]
+        _core._drop_gradients([parts], set_to_none)
 
     # ---- states ----------------------------------------------------------------------------------------------------
     def state_dict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,14 +206,25 @@ class LBFGS(Optimizer):
         """
         if closure is None:
             raise TypeError("LBFGS: step() evaluates the loss several times; pass a closure that returns it")
+        state = self._state[self._params()[0]]
         with no_grad():
-            loss = self._minimised(closure)
-        self._step_count += 1
-        _core._submit([self._params()])
+            place = self._place()
+            kept = {name: list(v) if isinstance(v, list) else v for name, v in state.items()}, self._products
+            try:
+                loss = self._minimised(closure, state)
+                _core._submit([self._params()])
+                self._step_count += 1
+            except BaseException:  # as if it had not begun
+                state.clear()
+                state.update(kept[0])
+                self._products = kept[1]
+                with suppress(_core.Error):
+                    self._move(place)
+                raise
         return loss
 
-    def _minimised(self, closure: Closure) -> Any:
-        group, state = self.param_groups[0], self._state[self._params()[0]]
+    def _minimised(self, closure: Closure, state: dict[str, Any]) -> Any:
+        group = self.param_groups[0]
         first, loss, gradient = self._evaluated(closure)
         state["func_evals"] = state.get("func_evals", 0) + 1
         state.setdefault("n_iter", 0)

@@ -70,7 +70,15 @@ class Lookahead(Optimizer):
             for p in params:
                 if p not in self._state:
                     self._state[p]["slow"] = p.detach().clone()
-        loss = self.optimizer.step(closure)
+        count = self.optimizer._step_count
+        try:
+            return self.optimizer.step(closure)
+        finally:  # a step that was made counts, also when an interrupt follows it
+            if self.optimizer._step_count != count:
+                self._follow(params)
+
+    def _follow(self, params: list[Tensor]) -> None:
+        """Counts a step, and each k-th time brings the slow weights nearer."""
         self._step_count += 1
         if self._step_count % self.k == 0:
             with no_grad():
@@ -78,7 +86,6 @@ class Lookahead(Optimizer):
                     slow = self._state[p]["slow"]
                     slow.copy_(slow + (p.detach() - slow) * self.alpha)
                     p.copy_(slow)
-        return loss
 
     def _replay_key(self, numbers: bool) -> Any:
         return self.k, self.alpha, (self._step_count + 1) % self.k == 0, len(self._state)

@@ -160,8 +160,7 @@ class Optimizer:
         Args:
             set_to_none: drop them; False writes zeros.
         """
-        for group in self.param_groups:
-            _core._drop_gradients(group["params"], set_to_none)
+        _core._drop_gradients([group["params"] for group in self.param_groups], set_to_none)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters from their gradients; those without one stay.
@@ -180,15 +179,16 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         parameters = [group["params"] for group in self.param_groups]
-        _core._begin_whole(parameters)
+        count = self._step_count
         try:
-            self._update()
-            _core._submit(parameters)
-        except BaseException:
-            _core._take_back(parameters)
-            self._undo()
+            _core._begin_whole(parameters)
+            changes = self._update()
+            _core._submit_step(parameters, [*changes, (self, "_step_count", count + 1)])
+        except BaseException:  # an interrupt, too, which comes between any two lines
+            if self._step_count == count:
+                _core._take_back(parameters)
+                self._undo()
             raise
-        self._step_count += 1
         for after in tuple(self._post_hooks.values()):
             after(self, (closure,), {})
         return loss
@@ -198,11 +198,12 @@ class Optimizer:
         With `numbers`, also the options that it does ask for."""
         return _core._frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
 
-    def _update(self) -> None:
+    def _update(self) -> list[tuple[Any, str, Any]]:
+        """Records a step. Gives what it changes besides tensors: objects, attributes, values."""
         raise NotImplementedError(f"{self._name} has no step()")
 
     def _undo(self) -> None:
-        """Undoes the counts of a step that failed and changed nothing."""
+        """Undoes what _update() changed for a step that was not made."""
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""

@@ -65,7 +65,6 @@ class _Batch:
 
     def __init__(self, group: Group, params: list[Tensor], update: _core._Update, counts: Counts) -> None:
         self.group, self.params, self.update, self.counts = group, params, update, counts
-        self.before: Counts | None = None  # the counts, while a step is made that may fail
 
 
 class RuleOptimizer(Optimizer):
@@ -127,33 +126,29 @@ class RuleOptimizer(Optimizer):
         return False
 
     # ---- steps ------------------------------------------------------------------------------------------------------
-    def _update(self) -> None:
+    def _update(self) -> list[tuple[Any, str, Any]]:
         self._made = []
         keys = [(_core._with_gradient(g["params"]), self._rule_of(g), self._kept(g)) for g in self.param_groups]
         if [key for key, _ in self._batches.values()] != keys:
             self._settle()
             for number, (group, key) in enumerate(zip(self.param_groups, keys, strict=True)):
                 self._batches[number] = key, self._gathered(group)
-        for _, batches in self._batches.values():
-            for batch in batches:
-                batch.before = None
-        for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True):
-            for batch in batches:
-                self._step_batch(group, batch)
+        return [
+            (batch, "counts", self._step_batch(group, batch))
+            for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True)
+            for batch in batches
+        ]
 
     def _undo(self) -> None:
-        for _, batches in self._batches.values():
-            for batch in batches:
-                if batch.before is not None:
-                    batch.counts, batch.before = batch.before, None
         if self._made:
             self._settle()
         for p, name in self._made:
-            del self._state[p][name]
+            self._state[p].pop(name, None)
             if self._state[p].keys() <= self._start.keys():
                 del self._state[p]
 
-    def _step_batch(self, group: Group, batch: _Batch) -> None:
+    def _step_batch(self, group: Group, batch: _Batch) -> Counts:
+        """Records the step of a batch, and gives its counts after it."""
         device, found = batch.params[0].device, self.found_inf
         if found is not None and found.device != device:
             found = found.to(device)
@@ -170,8 +165,7 @@ class RuleOptimizer(Optimizer):
         if tracer.recording is not None:
             tracer.updates(self, batch, any(isinstance(n, Tensor) for n in numbers))
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
-        batch.before = batch.counts
-        batch.counts = {
+        return {
             name: batch.counts[name].copy_(value) if isinstance(value, Tensor) else value
             for name, value in counts.items()
         }
@@ -187,8 +181,8 @@ class RuleOptimizer(Optimizer):
                 state.setdefault(name, value)
             for one in kept:
                 if one is not None and one not in state and (fresh := self._fresh(group, p, one)) is not None:
-                    state[one] = fresh
                     self._made.append((p, one))
+                    state[one] = fresh
             counts = (state[name] for name in self._start)
             key = (p.device, *(id(c) if isinstance(c, Tensor) else c for c in counts))
             same[key].append(p)

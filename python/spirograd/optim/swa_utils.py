@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from .. import _core, nn
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
+from ..base.whole import Whole
 from .lr_scheduler.scheduler import LRScheduler, a_group
 from .optimizer import Optimizer
 
@@ -151,16 +152,17 @@ class AveragedModel(nn.Module):
             values = [b.detach().to(a.device) for a, b in zip(averages, others, strict=True)]
             # Checked once: a loaded average continues.
             self._started = self._started or bool(self.n_averaged.item())
-            if self._started:
-                self._average(averages, values, self.n_averaged)
-            else:
-                for average, value in zip(averages, values, strict=True):
-                    average.copy_(value)
-            self._started = True
-            for own, buffer in zip(own_buffers, buffers, strict=True):
-                if not self.use_buffers or not own.is_floating_point():
-                    own.copy_(buffer.to(own.device))
-            self.n_averaged.add_(1)
+            with Whole([*averages, *own_buffers]):
+                if self._started:
+                    self._average(averages, values, self.n_averaged)
+                else:
+                    for average, value in zip(averages, values, strict=True):
+                        average.copy_(value)
+                for own, buffer in zip(own_buffers, buffers, strict=True):
+                    if not self.use_buffers or not own.is_floating_point():
+                        own.copy_(buffer.to(own.device))
+                self.n_averaged.add_(1)
+                self._started = True
 
 
 def update_bn(loader: Iterable[Any], model: nn.Module, device: Device | str | None = None) -> None:

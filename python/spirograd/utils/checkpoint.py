@@ -56,10 +56,10 @@ def checkpoint(
                     "pass a clone()"
                 )
         now, types_now = _random_state(), _core._autocast()
-        if preserve_rng_state:
-            _set_random_state(before)
-        _core._set_autocast(*types)
         try:
+            if preserve_rng_state:
+                _set_random_state(before)
+            _core._set_autocast(*types)
             function(*args, **kwargs)
         finally:
             _core._set_autocast(*types_now)

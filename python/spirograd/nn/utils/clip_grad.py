@@ -9,6 +9,7 @@ from ... import _core
 from ..._core import Tensor
 from ...base.grad_mode import no_grad
 from ...base.stand_in import StandIn
+from ...base.whole import Whole
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -94,7 +95,7 @@ def clip_grads_with_norm_(
     gradients = _gradients(parameters)
     if not gradients:
         return
-    with no_grad():
+    with no_grad(), Whole(gradients):
         factor = _core.clamp(max_norm / (total_norm + 1e-6), max=1.0)
         for g in gradients:
             g.mul_(factor.to(g.device))
@@ -151,6 +152,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         >>> w.grad.tolist()
         [-1.0, 0.5]
     """
-    with no_grad():
-        for g in _gradients(parameters):
+    gradients = _gradients(parameters)
+    with no_grad(), Whole(gradients):
+        for g in gradients:
             g.clamp_(-clip_value, clip_value)

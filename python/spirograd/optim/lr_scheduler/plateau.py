@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, a_group, copied, set_rate
+from .scheduler import LRScheduler, Step, a_group, copied, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -82,18 +82,19 @@ class ReduceLROnPlateau(LRScheduler):
             epoch: its number; usually left out.
         """
         current = float(metrics)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self.is_better(current, self.best):
-            self.best, self.num_bad_epochs = current, 0
-        else:
-            self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
-            self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
-        if self.num_bad_epochs > self.patience:
-            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-                old = float(group["lr"])
-                new = max(old * self.factor, least)
-                if old - new > self.eps:
-                    set_rate(group, new)
-            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]
+        with Step(self):
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            if self.is_better(current, self.best):
+                self.best, self.num_bad_epochs = current, 0
+            else:
+                self.num_bad_epochs += 1
+            if self.cooldown_counter > 0:
+                self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
+            if self.num_bad_epochs > self.patience:
+                for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                    old = float(group["lr"])
+                    new = max(old * self.factor, least)
+                    if old - new > self.eps:
+                        set_rate(group, new)
+                self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, a_group
+from .scheduler import LRScheduler, Step, a_group
 
 Factor: TypeAlias = Callable[[int], float]
 
@@ -332,16 +332,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         """
         if epoch is not None and epoch < 0:
             raise ValueError(f"CosineAnnealingWarmRestarts: epoch is {epoch}; use 0 or more")
-        self._step_count += 1
-        if epoch is None:
-            self.last_epoch += 1
-            self.T_cur += 1
-        else:
-            self.last_epoch, self.T_cur, self.T_i = math.floor(epoch), epoch, self.T_0
-        while self.T_cur >= self.T_i:
-            self.T_cur -= self.T_i
-            self.T_i *= self.T_mult
-        self._set_rates()
+        with Step(self):
+            self._step_count += 1
+            if epoch is None:
+                self.last_epoch += 1
+                self.T_cur += 1
+            else:
+                self.last_epoch, self.T_cur, self.T_i = math.floor(epoch), epoch, self.T_0
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+            self._set_rates()
 
 
 class NoamLR(LRScheduler):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 
 from ..._core import Tensor
@@ -32,6 +33,35 @@ def a_group(name: str, what: str, value: Any, groups: Sequence[Group]) -> list[A
     if len(value) != len(groups):
         raise ValueError(f"{name}: {len(value)} values of {what} for {len(groups)} groups; give one, or one a group")
     return list(value)
+
+
+def _with_parts(scheduler: LRScheduler) -> Iterator[LRScheduler]:
+    yield scheduler
+    for part in getattr(scheduler, "_schedulers", ()):
+        yield from _with_parts(part)
+
+
+class Step:
+    """The block of a scheduler's step. An error or an interrupt inside sets back what was changed."""
+
+    def __init__(self, scheduler: LRScheduler) -> None:
+        self._schedulers = [(s, dict(vars(s))) for s in _with_parts(scheduler)]
+        self._groups = [(group, dict(group), copied(group["lr"])) for group in scheduler.optimizer.param_groups]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            return
+        for scheduler, attributes in self._schedulers:
+            vars(scheduler).clear()
+            vars(scheduler).update(attributes)
+        for group, options, lr in self._groups:
+            group.update(options)
+            set_rate(group, lr)
 
 
 class LRScheduler:
@@ -109,18 +139,19 @@ class LRScheduler:
                 UserWarning,
                 stacklevel=2,
             )
-        self._step_count += 1
-        if epoch is None:
-            self.last_epoch += 1
-            self._set_rates()
-        elif self._restarts:
-            for group, base in zip(optimizer.param_groups, self.base_lrs, strict=True):
-                set_rate(group, base)
-            for self.last_epoch in range(epoch + 1):
+        with Step(self):
+            self._step_count += 1
+            if epoch is None:
+                self.last_epoch += 1
                 self._set_rates()
-        else:
-            self.last_epoch = epoch
-            self._set_rates()
+            elif self._restarts:
+                for group, base in zip(optimizer.param_groups, self.base_lrs, strict=True):
+                    set_rate(group, base)
+                for self.last_epoch in range(epoch + 1):
+                    self._set_rates()
+            else:
+                self.last_epoch = epoch
+                self._set_rates()
 
     def _set_rates(self) -> None:
         for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler, copied, set_rate
+from .scheduler import LRScheduler, Step, copied, set_rate
 
 
 def _checked(name: str, optimizer: Optimizer, schedulers: Sequence[LRScheduler]) -> None:
@@ -39,8 +39,9 @@ class _Several(LRScheduler):
         """
         if epoch is not None:
             raise ValueError(f"{type(self).__name__}: an epoch cannot be jumped to; leave it out")
-        self._advance()
-        self._note()
+        with Step(self):
+            self._advance()
+            self._note()
 
     def _note(self) -> None:
         self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]

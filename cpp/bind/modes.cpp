@@ -1,0 +1,125 @@
+// The Python type of context managers that change what a thread does: whether it records gradients, infers, casts. Entering
+// and leaving run no line of Python's, so an interrupt cannot come between and leave a mode on.
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "bind/autocast.hpp"
+#include "bind/bound.hpp"
+#include "graph/grad.hpp"
+
+namespace sg::bind {
+namespace {
+
+thread_local bool inferring = false;
+
+struct Modes {
+  bool grad, inference;
+  HalfTypes halves;
+};
+Modes present() { return {grad_enabled(), inferring, half_types()}; }
+void restore(const Modes& m) {
+  set_grad_enabled(m.grad);
+  inferring = m.inference;
+  half_types() = m.halves;
+}
+
+// What a mode changes; none: it stays.
+struct Change {
+  std::optional<bool> grad, inference;
+  std::optional<size_t> kind;  // of the device whose half type it sets: 0 is the CPU, 1 a GPU
+  std::optional<DType> half;   // none: off
+  void make() const {
+    if (grad) set_grad_enabled(*grad);
+    if (inference) inferring = *inference;
+    if (kind) half_types()[*kind] = half;
+  }
+};
+
+struct Content {
+  Change change;
+  std::optional<Modes> outside;  // of a mode that is on from the start
+  std::vector<Modes> before;     // of the blocks that are open
+};
+struct PyMode {
+  PyObject_HEAD Content content;
+};
+Content& content_of(PyObject* self) { return reinterpret_cast<PyMode*>(self)->content; }
+
+PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self) new (&content_of(self)) Content;
+  return self;
+}
+
+void release(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  content_of(self).~Content();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int begin(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&]() -> int {
+    static const char* names[] = {"grad", "inference", "kind", "half", "from_here", nullptr};
+    PyObject *grad = Py_None, *inference = Py_None, *kind = Py_None, *half = Py_None;
+    int from_here = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOp:_Mode", const_cast<char**>(names), &grad, &inference,
+                                     &kind, &half, &from_here))
+      throw PythonError();
+    Content& c = content_of(self);
+    if (given(grad)) c.change.grad = to_bool(grad);
+    if (given(inference)) c.change.inference = to_bool(inference);
+    if (given(kind)) c.change.kind = static_cast<size_t>(to_int("_Mode", kind));
+    if (given(half)) c.change.half = to_dtype("_Mode", half);
+    if (!from_here) return 0;
+    c.outside = present();
+    c.change.make();
+    return 0;
+  });
+}
+
+PyObject* enter(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Content& c = content_of(self);
+    c.before.push_back(c.outside ? *c.outside : present());
+    c.change.make();
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* leave(PyObject* self, PyObject*) {
+  Content& c = content_of(self);
+  if (!c.before.empty()) {
+    restore(c.before.back());
+    c.before.pop_back();
+  }
+  Py_RETURN_NONE;
+}
+
+bool is_inferring() { return inferring; }
+
+const Callable mode_functions[] = {
+    {"_is_inferring", bound<is_inferring>, "", "bool", "Whether an inference_mode() is open in this thread.",
+     Scope::function},
+};
+
+PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {}};
+
+}  // namespace
+
+void add_modes(PyObject* module) {
+  static const auto slot = [](int id, auto* f) { return PyType_Slot{id, reinterpret_cast<void*>(f)}; };
+  PyType_Slot slots[] = {slot(Py_tp_new, make),
+                         slot(Py_tp_init, begin),
+                         slot(Py_tp_dealloc, release),
+                         {Py_tp_methods, methods},
+                         {Py_tp_doc, const_cast<char*>("A mode of a thread, which a `with` switches on and back.")},
+                         {0, nullptr}};
+  PyType_Spec spec{"spirograd._core._Mode", sizeof(PyMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  Object type(check(PyType_FromSpec(&spec)));
+  check(PyModule_AddObjectRef(module, "_Mode", type.get()));
+  add_callables(module, mode_functions);
+}
+
+}  // namespace sg::bind
