@@ -282,6 +282,31 @@ def test_a_unet_sees_the_pixels_around_at_every_level() -> None:
         model(sg.zeros(1, 1, 16, 18))
 
 
+class _Doubled(sg.nn.Module):
+    def __init__(self, layer: sg.nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: sg.Tensor) -> sg.Tensor:
+        return 2 * self.layer(x)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_layer_may_be_wrapped_hooked_or_of_another_class(name: str) -> None:
+    """What takes the place of a Linear, as in LoRA, is called; so are its hooks."""
+    make: Any = OURS[name]
+    sizes = {"vocabulary": 11, "width": 8, "layers": 1, "heads": 2} | ({} if name == "gpt2" else {"inner": 16})
+    model, tokens = make(**sizes, context=8).eval(), sg.tensor([[1, 2, 3]])
+    part, at = (model.h[0].mlp, "c_fc") if name == "gpt2" else (model.layers[0].mlp, "up_proj")
+    layer = getattr(part, at)
+    before = model(tokens)
+    with layer.register_forward_hook(lambda module, args, out: 2 * out):
+        hooked = model(tokens)
+    setattr(part, at, _Doubled(layer))
+    wrapped = model(tokens)
+    assert not sg.allclose(before, hooked) and sg.allclose(hooked, wrapped)
+
+
 def test_decoders_learn_to_repeat() -> None:
     sg.manual_seed(0)
     tokens = sg.tensor([[1, 2, 3, 4, 5, 6, 7, 8] * 2])

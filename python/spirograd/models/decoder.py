@@ -9,7 +9,6 @@ from typing import Any
 from .. import nn
 from .._core import Device, Tensor, _attention_after, arange, float32, int32, is_grad_enabled, zeros
 from .pretrained import Pretrained
-from .quantized import QuantizedLinear
 
 __all__ = ["Decoder", "KeyValueCache", "attend"]
 
@@ -134,14 +133,17 @@ def attend(query: Tensor, both: Tensor, cache: KeyValueCache | None, layer: int,
 _FOLDS = 8  # outputs an input, up to which each may fold the norm for itself
 
 
-def product(x: Tensor, layer: nn.Linear | nn.Embedding | QuantizedLinear, norm: nn.Module | None = None) -> Tensor:
-    """norm(x) @ layer.weight.T + layer.bias: [..., inputs] -> [..., outputs].
+def product(x: Tensor, layer: nn.Module, norm: nn.Module | None = None) -> Tensor:
+    """layer(norm(x)), of an embedding the product with its table: [..., inputs] -> [..., outputs].
 
-    For one token on a GPU it is one kernel: each output folds its row of the weight, and the norm with it.
+    For one token on a GPU, that of a plain Linear is one kernel: each output folds its row of the weight, and the norm
+    with it.
     """
-    if isinstance(layer, QuantizedLinear):
+    is_plain = type(layer) is nn.Linear and layer._hooks is None and "forward" not in vars(layer)
+    if not is_plain and not isinstance(layer, nn.Embedding):
         y: Tensor = layer(x if norm is None else norm(x))
         return y
+    assert isinstance(layer, (nn.Linear, nn.Embedding))
     bias = getattr(layer, "bias", None)
     outputs, inputs = layer.weight.shape
     alone = math.prod(x.shape[:-1]) == 1 and x.device.kind == "gpu" and not is_grad_enabled()
