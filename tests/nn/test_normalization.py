@@ -35,6 +35,8 @@ def test_running_values_follow_the_batches(momentum: float | None, device: sg.De
     assert layer.num_batches_tracked.item() == 3, "evaluation changes nothing"
     layer.reset_running_stats()
     assert layer.running_var.tolist() == [1, 1, 1] and layer.num_batches_tracked.item() == 0
+    layer.load_state_dict({**layer.state_dict(), "num_batches_tracked": [4]})
+    assert layer.num_batches_tracked.tolist() == 4, "old files have a number as a list of it"
 
 
 def test_without_running_values_evaluation_uses_the_batch() -> None:

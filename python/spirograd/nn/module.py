@@ -487,18 +487,19 @@ class Module:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = dict(self._state())
+        versions = getattr(state_dict, "_metadata", {})  # of classes, in files of PyTorch
         state_dict = dict(_wrapped_alike(own, state_dict))
         missing: list[str] = []
         unexpected: list[str] = []
         for at, hook in self._state_hooks("load_pre"):
-            hook(state_dict, at, {}, strict, missing, unexpected, [])
+            hook(state_dict, at, versions.get(at[:-1], {}), strict, missing, unexpected, [])
         # Files of before 2018 lack the counts of batches; the layer keeps its own.
         missing += [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
         unexpected += [name for name in state_dict if name not in own]
         result, after = LoadResult(missing, unexpected), self._state_hooks("load")
         if strict and not after:
             result.check()
-        values = {k: _tensor(v) for k, v in state_dict.items() if k in own}
+        values = {k: _like(own[k], _tensor(v)) for k, v in state_dict.items() if k in own}
         differ = [
             f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
             for name, value in values.items()
@@ -709,6 +710,11 @@ def _tensor(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else Tensor(value)
+
+
+def _like(own: Tensor, value: Tensor) -> Tensor:
+    """The value, of one number if the own tensor is one: old files have a number as a list of it."""
+    return value[0] if own.ndim == 0 and value.shape == (1,) else value
 
 
 def _named(groups: Iterable[tuple[str, list[tuple[str, T]]]], remove_duplicate: bool) -> Iterator[tuple[str, T]]:

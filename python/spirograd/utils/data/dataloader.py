@@ -11,6 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
         self._crew: Crew | None = None
 
+    __class_getitem__: Any = classmethod(GenericAlias)
+
     def __len__(self) -> int:
         if self._stream:
             count = len(self.dataset)
@@ -158,7 +161,8 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         seed = draw_seed(self.generator)  # also without workers, so that the generator advances in the same way
-        collate = {default_collate: gather, default_convert: _same}.get(self.collate_fn, self.collate_fn)
+        collate = self.collate_fn  # it may be an object that is no key of a dict
+        collate = gather if collate is default_collate else _same if collate is default_convert else collate
         table = table_of(self.dataset) if collate is gather else None
         fetch = Fetch(self.dataset, collate, self._stream, self._batched, self.drop_last, table)
         if self.num_workers == 0 or (table is not None and not table.on_host):
