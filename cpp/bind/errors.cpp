@@ -13,6 +13,7 @@ namespace {
 struct Classes {
   PyObject *error, *out_of_memory, *device_lost, *device_timeout, *device_unavailable, *limit, *kernel_compile, *fork,
       *distributed, *file_format, *fallback_warning, *cache_warning;
+  PyObject *value, *type;  // of wrong arguments
 } classes;
 
 PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* base, PyObject* second = nullptr) {
@@ -26,6 +27,17 @@ PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* ba
 [[noreturn]] void park() noexcept {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
+
+PyObject* set_argument_errors(PyObject*, PyObject* arguments) {
+  PyObject *value, *type;
+  if (!PyArg_ParseTuple(arguments, "O!O!", &PyType_Type, &value, &PyType_Type, &type)) return nullptr;
+  classes.value = Py_NewRef(value);
+  classes.type = Py_NewRef(type);
+  Py_RETURN_NONE;
+}
+PyMethodDef methods[] = {{"_set_argument_errors", set_argument_errors, METH_VARARGS,
+                          "Sets the classes of exceptions for values and types that do not fit."},
+                         {}};
 
 void drop(PyObject* value) {
   if (!Py_IsInitialized()) return;
@@ -79,6 +91,9 @@ void raise(PyObject* type, const std::string& message) {
 PyObject* cache_warning() { return classes.cache_warning; }
 
 void add_errors(PyObject* m) {
+  classes.value = PyExc_ValueError;
+  classes.type = PyExc_TypeError;
+  check(PyModule_AddFunctions(m, methods));
   PyObject* error = classes.error = make(m, "Error", "An error of a device or of the engine.", PyExc_RuntimeError);
   classes.out_of_memory = make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.",
                                error, PyExc_MemoryError);
@@ -104,9 +119,9 @@ void set_python_error() noexcept {
   } catch (const PythonError& e) {
     e.restore();
   } catch (const ValueError& e) {
-    set(PyExc_ValueError, e);
+    set(classes.value, e);
   } catch (const TypeError& e) {
-    set(PyExc_TypeError, e);
+    set(classes.type, e);
   } catch (const IndexError& e) {
     set(PyExc_IndexError, e);
   } catch (const OutOfMemoryError& e) {

@@ -14,11 +14,12 @@ def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     values = x.detach()
     if x.dtype.name == "bfloat16":  # NumPy may not have it; float32 holds the same values
         values = values.float()
-    return _rebuild, (type(x), values.numpy(), x.dtype.name, str(x.device), x.requires_grad)
+    kind = None if type(x) is Tensor else type(x)
+    return _rebuild, (kind, values.numpy(), x.dtype.name, str(x.device), x.requires_grad)
 
 
-def _rebuild(kind: type[Tensor], values: Any, dtype: str, name: str, requires_grad: bool) -> Tensor:
-    return kind(Tensor(values, dtype=dtype, device=place("pickle", name)), requires_grad=requires_grad)
+def _rebuild(kind: type[Tensor] | None, values: Any, dtype: str, name: str, requires_grad: bool) -> Tensor:
+    return (kind or Tensor)(Tensor(values, dtype=dtype, device=place("pickle", name)), requires_grad=requires_grad)
 
 
 def place(op: str, name: str) -> Device:

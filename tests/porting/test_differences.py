@@ -30,7 +30,9 @@ torch.manual_seed(0)
 assert round(torch.rand(1).item(), 4) != 0.4963
 """,
     "errors of shapes and arguments": """
+assert "inner sizes differ" in raises(RuntimeError, lambda: torch.ones(2, 3) @ torch.ones(2, 3))
 assert "inner sizes differ" in raises(ValueError, lambda: torch.ones(2, 3) @ torch.ones(2, 3))
+raises(ValueError, lambda: nn.Conv2d(3, 4, 2, groups=2))
 """,
     "an index out of range on a GPU": """
 y = nn.functional.embedding(torch.tensor([9]), torch.ones(3, 2)).sum()
@@ -49,7 +51,24 @@ f = io.BytesIO(pickle.dumps(collections.Counter()))
 raises(spirograd.FileFormatError, lambda: torch.load(f, weights_only=False))
 """,
     "`torch.save` and `torch.load` of a module": """
-raises(TypeError, lambda: torch.save(nn.Linear(2, 1), io.BytesIO()))
+class Net(nn.Sequential):
+    pass
+f = io.BytesIO()
+torch.save(Net(nn.Linear(2, 1)), f)
+f.seek(0)
+assert "add_safe_globals" in raises(spirograd.FileFormatError, lambda: torch.load(f))
+f.seek(0)
+net = torch.load(f, weights_only=False)
+assert type(net) is Net and net(torch.ones(2)).shape == (1,)
+f.seek(0)
+torch.serialization.add_safe_globals([Net])
+assert type(torch.load(f)) is Net
+del Net, net
+import gc
+torch.serialization.clear_safe_globals()
+gc.collect()
+f.seek(0)
+raises(spirograd.FileFormatError, lambda: torch.load(f, weights_only=False))
 """,
     "arrays of NumPy in `torch.save`": """
 import numpy as np, zipfile

@@ -35,6 +35,7 @@ SCRIPTS = [
     "operators",
     "parametrizations",
     "paths",
+    "people",
     "rare",
     "reshaped",
     "signals",

@@ -71,7 +71,7 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a call of a module is one node; else its forward() is traced. Layers of the library are leaves."""
-        return type(m).__module__.startswith("spirograd.nn") and not isinstance(m, Sequential)
+        return type(m).__module__.startswith(("spirograd.nn", "torch.nn")) and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
         """The dotted name of a module of the root.

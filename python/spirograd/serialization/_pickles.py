@@ -11,9 +11,10 @@ import pickletools
 import re
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
 from .._core import FileFormatError
@@ -96,6 +97,8 @@ class Instance:
 
 
 allowed: dict[str, Any] = {}  # classes and functions, by module and name
+# Classes whose objects are made without a call, and functions that are values of attributes, by the same names.
+known: ContextVar[Mapping[str, Any]] = ContextVar("known", default=MappingProxyType({}))
 # Kinds of dicts that do not become plain ones.
 kept_kinds: ContextVar[tuple[type, ...]] = ContextVar("kept_kinds", default=())
 
@@ -323,8 +326,10 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
 
 
 def _new(kind: Any, arguments: Any) -> Instance:
-    if isinstance(kind, Name) and isinstance(allowed.get(kind.name), type):
-        return Instance(functools.partial(allowed[kind.name].__new__, allowed[kind.name]), arguments)
+    if isinstance(kind, Name):
+        made = allowed.get(kind.name, known.get().get(kind.name))
+        if isinstance(made, type):
+            return Instance(functools.partial(made.__new__, made), arguments)
     what = shown(kind.name) if isinstance(kind, Name) else "an object"
     raise _Refused(
         f"holds an object of {what}, which could run code; save a module's state_dict() with PyTorch instead"

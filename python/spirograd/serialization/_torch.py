@@ -16,7 +16,20 @@ from .._pickle import place
 from ..sparse import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import MapLocation
-from ._pickles import DeviceName, Instance, Met, Name, ParameterOf, Sparse, Stored, View, allowed, follow, kept_kinds
+from ._pickles import (
+    DeviceName,
+    Instance,
+    Met,
+    Name,
+    ParameterOf,
+    Sparse,
+    Stored,
+    View,
+    allowed,
+    follow,
+    kept_kinds,
+    known,
+)
 from ._room import Room
 from ._trees import DEPTH
 
@@ -106,8 +119,10 @@ class Maker:
                 return self.instance(x.make, arguments, state)
             except Exception as error:  # whatever the program's own class makes of the file's values
                 raise FileFormatError(f"load: {self.path}: an object cannot be made ({reason(error)})") from error
-        if isinstance(x, Name) and x.name in allowed:
-            return allowed[x.name]
+        if isinstance(x, Name):
+            found = allowed.get(x.name, known.get().get(x.name))
+            if found is not None:
+                return found
         what = shown(x.name if isinstance(x, Name) else type(x).__name__)
         raise FileFormatError(f"load: {self.path} holds {what}; only tensors and plain things are read")
 

@@ -5,28 +5,31 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core, complex64, complex128, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
-from ..nn._attributes import see_only_modules, set_held
-from ..nn.hooks import Hook
+from ..nn._attributes import see_only_modules
+from ..nn.functional.dropout import _drop
 from ..nn.module import LoadResult
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
 from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reduction, without_layout
+from .entries import open_entries
+from .errors import open_errors
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .nodes import node_of
 from .stand_ins import change_stand_ins
 from .states import open_states
 from .storage import Storage
-from .subclasses import open_to_subclasses
+from .subclasses import AnyTensor, open_to_subclasses
 from .ufuncs import array_ufunc
 
 __all__ = ["apply"]
@@ -36,6 +39,7 @@ def apply() -> None:
     """Makes the changes."""
     _core._set_gpu_alias("cuda")
     _core._set_legacy_keys(True)
+    open_errors()
     _change_devices()
     _change_tensors()
     open_to_subclasses()
@@ -130,6 +134,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     kind = named(dtype)
     if kind is None:
         return kind_of(self)
+    if kind is AnyTensor:
+        kind = _core.get_default_dtype()
     return self.to(kind.place, kind.dtype) if isinstance(kind, TensorKind) else self.to(kind)
 
 
@@ -227,6 +233,7 @@ def _change_tensors() -> None:
         "to": _to(Tensor.to),
         "type": _type,
         "is_contiguous": _is_contiguous(Tensor.is_contiguous),
+        "__module__": "torch",
         "_cdata": property(id),
         "is_cuda": property(lambda self: self.device.kind == "gpu"),
         "layout": property(lambda self: strided),
@@ -261,37 +268,14 @@ def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
-class _HookEntries(MutableMapping[int, Any]):
-    """A module's hooks of one kind by number: programs clear them, and put them back."""
-
-    def __init__(self, module: nn.Module, kind: str) -> None:
-        self._module, self._kind = module, kind
-
-    def _hooks(self) -> dict[int, Hook]:
-        found: dict[int, Hook] = getattr(self._module._hooks, self._kind) if self._module._hooks else {}
-        return found
-
-    def __getitem__(self, number: int) -> Any:
-        return self._hooks()[number].function
-
-    def __setitem__(self, number: int, hook: Any) -> None:
-        getattr(self._module._with_hooks(), self._kind)[number] = Hook(hook)
-
-    def __delitem__(self, number: int) -> None:
-        del self._hooks()[number]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(list(self._hooks()))
-
-    def __len__(self) -> int:
-        return len(self._hooks())
-
-    def __repr__(self) -> str:
-        return f"OrderedDict({list(self.items())!r})"
-
-
-def _hooks_of(kind: str, self: nn.Module) -> _HookEntries:
-    return _HookEntries(self, kind)
+def _drop_channels(
+    original: Callable[..., Tensor], op: str, input: Tensor, p: float, training: bool, inplace: bool, spatial: int
+) -> Tensor:
+    """dropout2d() and dropout3d() of other shapes than theirs: whole [n, channels], with a warning."""
+    if spatial == 1 or input.ndim in (spatial + 1, spatial + 2):
+        return original(op, input, p, training, inplace, spatial)
+    warnings.warn(f"{op}: the input has {input.ndim} dimensions; use dropout()", stacklevel=4)
+    return _drop(op, input, p, training, inplace, 2)
 
 
 def _checked_instance(self: Distribution, cls: type[Distribution], _instance: Any = None) -> Any:
@@ -336,61 +320,6 @@ def _change_packed_sequences() -> None:
     PackedSequence.pin_memory = lambda self: self  # type: ignore[attr-defined]
 
 
-class _Entries(dict[str, Any]):
-    """A module's parameters, buffers or modules by name, as they are now; what is written or deleted is so in it.
-
-    A class's own __setattr__() and __delattr__() are not called: they write here.
-    """
-
-    def __init__(self, module: nn.Module, entries: Any, are_buffers: bool = False) -> None:
-        super().__init__(entries)
-        self._module, self._are_buffers = module, are_buffers
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
-        if self._are_buffers and name not in self._module._persistent:
-            self._module._persistent = {**self._module._persistent, name: True}
-        set_held(self._module, name, value)
-
-    def __delitem__(self, name: str) -> None:
-        super().__delitem__(name)
-        nn.Module.__delattr__(self._module, name)
-
-    # These write one by one.
-    clear = MutableMapping.clear
-    update, setdefault = MutableMapping.update, MutableMapping.setdefault
-
-    def pop(self, name: str, *default: Any) -> Any:
-        """An entry, which is deleted; else the default."""
-        if name not in self and default:
-            return default[0]
-        value = self[name]
-        del self[name]
-        return value
-
-    def popitem(self) -> tuple[str, Any]:
-        """The last entry, which is deleted."""
-        if not self:
-            raise KeyError("popitem: there is no entry")
-        name = next(reversed(self))
-        return name, self.pop(name)
-
-    def copy(self) -> dict[str, Any]:
-        """A dict of its own."""
-        return dict(self)
-
-
-def _entries(of: Callable[[nn.Module], Any], are_buffers: bool = False) -> property:
-    """The entries that a function finds in a module; a dict that is assigned takes their place."""
-
-    def replaced(self: nn.Module, entries: Mapping[str, Any]) -> None:
-        before = _Entries(self, of(self), are_buffers)
-        before.clear()
-        before.update(entries)
-
-    return property(lambda self: _Entries(self, of(self), are_buffers), replaced)
-
-
 def _forgotten(self: nn.Module) -> set[str]:
     """The buffers that state_dict() has not."""
     return {name for name, kept in self._persistent.items() if not kept}
@@ -429,7 +358,13 @@ def _ordered(original: Callable[..., Any]) -> Callable[..., Any]:
         kwargs |= dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
         if kwargs.get("destination") is None:
             kwargs["destination"] = OrderedDict()
-        return original(self, **kwargs)
+        state = original(self, **kwargs)
+        if isinstance(state, OrderedDict):
+            metadata = vars(state).setdefault("_metadata", OrderedDict())
+            prefix = kwargs.get("prefix") or ""
+            for name, module in self.named_modules(remove_duplicate=False):
+                metadata[(prefix + name).removesuffix(".")] = {"version": module._version}  # type: ignore[attr-defined]
+        return state
 
     return state_dict
 
@@ -491,32 +426,12 @@ def _compiled(self: nn.Module, *args: Any, **options: Any) -> None:
     """Nothing: a module is planned and fused as it is."""
 
 
-_KEPT = ("_parameters", "_buffers", "_modules")
-
-
-def _state(self: nn.Module) -> dict[str, Any]:
-    """What copies and pickles keep of a module, as PyTorch lays it out: programs change it."""
-    own = vars(self)
-    kept = {key: {n: own[n] for n in getattr(self, key) if n in own} for key in _KEPT}
-    apart = {name for names in kept.values() for name in names}
-    return {**{n: value for n, value in own.items() if n not in apart}, **kept, "_order": list(own)}
-
-
-def _set_state(self: nn.Module, state: Mapping[str, Any]) -> None:
-    own = {name: value for name, value in state.items() if name not in (*_KEPT, "_order")}
-    members = {"_held_names": frozenset(own.get("_held_names", ())).union(*(state.get(key, {}) for key in _KEPT))}
-    for key in _KEPT:
-        own.update(state.get(key, {}))
-    own |= members
-    ordered = [name for name in state.get("_order", ()) if name in own]
-    vars(self).update({**{name: own[name] for name in ordered}, **own})
-
-
 def _change_modules() -> None:
-    nn.Module.__getstate__ = _state  # type: ignore[method-assign, assignment]
-    nn.Module.__setstate__ = _set_state  # type: ignore[method-assign]
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
+    nn.Module._version = 1  # type: ignore[attr-defined]
+    for kind in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm):
+        kind._version = 2  # type: ignore[union-attr]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
     nn.Module._get_name = lambda self: type(self).__name__  # type: ignore[attr-defined]
     nn.Module.set_submodule = _set_submodule  # type: ignore[attr-defined]
@@ -531,12 +446,10 @@ def _change_modules() -> None:
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
     see_only_modules()
-    nn.Module._modules = _entries(lambda self: self._own()[0])  # type: ignore[assignment, method-assign]
-    nn.Module._parameters = _entries(lambda self: self._own()[1])  # type: ignore[attr-defined]
-    nn.Module._buffers = _entries(nn.Module._own_buffers, True)  # type: ignore[attr-defined]
+    open_entries()
     nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]
-    for name in ("forward_pre", "forward", "backward_pre", "backward"):
-        setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))
+    layers = sys.modules[_drop.__module__]
+    vars(layers)["_channels"] = functools.partial(_drop_channels, vars(layers)["_channels"])
     for name in loss.__all__:
         kind = getattr(nn, name)
         if name not in NEWER_LOSSES and "reduction" in kind.__init__.__annotations__:

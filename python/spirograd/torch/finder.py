@@ -20,6 +20,7 @@ from typing import Any
 from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, REPLACED
+from .names import module_of
 
 OURS = "spirograd.torch.modules"
 LIBRARIES = "spirograd.torch.libraries"
@@ -121,6 +122,7 @@ MOVED = {
     "utils.data._utils.collate": "utils.data",
     "utils.data._utils.worker": "utils.data",
     "cuda.amp.autocast_mode": "cuda.amp",
+    "cuda.amp.common": "cuda.amp",
     "cuda.amp.grad_scaler": "amp",
     "cuda.streams": "cuda",
     "distributed.optim": "optim",
@@ -178,6 +180,8 @@ class Namespace(ModuleType):
             if name in _public(source):
                 value = getattr(source, name)
                 if not _is_ours(value):
+                    if isinstance(value, type) and (place := module_of(value)) != value.__module__:
+                        value.__module__ = place
                     value = overridable(adapted(value), self.__name__, name)
                     setattr(self, name, value)
                     return value

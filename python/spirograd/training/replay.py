@@ -16,8 +16,9 @@ from .callbacks import Callback
 from .data import Selection
 from .step import Step
 
-_NN = f"{Module.__module__.rpartition('.')[0]}."
-_PACKAGE = f"{__name__.partition('.')[0]}."
+# Of the package's own classes; under `python -m spirograd run`, PyTorch's modules.
+_NN = ("spirograd.nn.", "torch.nn.")
+_PACKAGE = ("spirograd.", "torch.")
 
 
 class ReplayedStep:

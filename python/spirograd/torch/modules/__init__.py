@@ -22,6 +22,7 @@ from ..layouts import Size
 from ..layouts import __all__ as layouts
 from ..subclasses import AnyTensor as Tensor
 from . import flags
+from ._tensor_str import set_printoptions
 from .amp import GradScaler, autocast
 from .checking import *  # noqa: F403
 from .checking import __all__ as checking
@@ -318,6 +319,16 @@ __all__ = [
     "nan",
     "newaxis",
 ]
-__all__ += ["norm_except_dim", "pi", "poisson", "save", "set_default_tensor_type", "solve", "tensor", "typename"]
+__all__ += [
+    "norm_except_dim",
+    "pi",
+    "poisson",
+    "save",
+    "set_default_tensor_type",
+    "set_printoptions",
+    "solve",
+    "tensor",
+    "typename",
+]
 __all__ += [name for name in (*_FUNCTIONAL, *_METHODS, *_WRITTEN) if name in globals()]
 __all__ += [*KINDS["cpu"], *ABSENT, *FUNCTIONS, *layouts, *checking, *flags.__all__]

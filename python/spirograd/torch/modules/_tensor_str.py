@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from ... import _print
 from ..._core import Tensor
 
-__all__ = ["PRINT_OPTS", "_tensor_str"]
+__all__ = ["PRINT_OPTS", "_tensor_str", "set_printoptions"]
 
 PRINT_OPTS = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None)
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """spirograd's set_printoptions(), to which an unknown profile is none."""
+    known = profile if profile in _print.PROFILES else None
+    _print.set_printoptions(precision, threshold, edgeitems, linewidth, known, sci_mode)
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import inspect
 import pickle
+import struct
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
@@ -12,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import serialization
-from ..._core import Device, Tensor, dtype
+from ... import nn, serialization
+from ..._core import Device, FileFormatError, Tensor, dtype
 from ...base.stand_in import StandIn
-from ...nn import Module
+from ...nn import Module, _recurrence
 from ...serialization._paths import written
-from ...serialization._pickles import allowed, kept_kinds
+from ...serialization._pickles import allowed, kept_kinds, known
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
+from ..names import module_of
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
 __all__ += ["get_safe_globals", "load"]
@@ -33,8 +36,10 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
 
     Objects of other classes are pickled, as in PyTorch; load() makes those of add_safe_globals() alone.
 
+    So are modules: their classes, attributes and tensors, which load() reads without running anything.
+
     Raises:
-        TypeError: a module, or what cannot be pickled.
+        TypeError: what cannot be pickled.
     """
     with written(f) as stream:
         write_torch(stream, obj, _Pickle())
@@ -49,8 +54,9 @@ class _Pickle(Pickle):
             super().empty_dict(x)
 
     def other(self, x: Any, where: str) -> None:
-        if isinstance(x, Module):
-            super().other(x, where)
+        if isinstance(x, Module) and id(x) in self.numbers:
+            self.code += b"j" + struct.pack("<I", self.numbers[id(x)])
+            return
         if isinstance(x, Device):
             self.call("torch", "device", [x.type] if x.index is None else [x.type, x.index], where)
             return
@@ -58,9 +64,11 @@ class _Pickle(Pickle):
             self.name("torch", x.name)
             return
         try:
-            _Objects(self, where).save(x)
+            _Objects(self, where, x).save(x)
         except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"save: {where} is a {type(x).__name__}, which cannot be pickled: {error}") from None
+        if isinstance(x, Module):
+            self.met(x)
 
     def tensor(self, x: Any, where: str) -> None:
         if isinstance(x, np.ndarray) and x.dtype.name not in STORAGES:
@@ -72,13 +80,14 @@ class _Pickle(Pickle):
 class _Objects(pickle._Pickler):
     """Adds objects of any class to what a writer writes, and leaves tensors to it."""
 
-    def __init__(self, writer: _Pickle, where: str) -> None:
+    def __init__(self, writer: _Pickle, where: str, module: Any) -> None:
         super().__init__(SimpleNamespace(write=writer.code.extend), 2)
         self.fast = True  # no numbers of its own for what was met
-        self.writer, self.where = writer, where
+        self.writer, self.where, self.module = writer, where, module
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        if isinstance(obj, (Tensor, Module, StandIn, Device, dtype)):
+        is_apart = isinstance(obj, Module) and obj is not self.module
+        if is_apart or isinstance(obj, (Tensor, StandIn, Device, dtype)):
             self.writer.write(obj, self.where, 0)
         else:
             super().save(obj, save_persistent_id)  # type: ignore[misc]
@@ -89,11 +98,14 @@ def load(
 ) -> Any:
     """spirograd's load(), which never runs code of a file, also with weights_only=False; of add_safe_globals() it does.
 
+    Modules of torch.nn are made from their attributes, without a call; with weights_only=False also those of the
+    classes that the program has by then.
+
     Args:
         f: a path, or a file opened for reading bytes.
         map_location: a device, a dict of devices, or a function of a storage and the name of its place.
         pickle_module: accepted.
-        weights_only: accepted.
+        weights_only: False for modules of the program's own classes.
         options: `mmap` and other ways to read, which choose nothing.
 
     Raises:
@@ -103,11 +115,16 @@ def load(
         map_location = map_location(_Storage(), "cpu")
         if isinstance(map_location, _Storage):
             map_location = "cpu"
-    before = kept_kinds.set((OrderedDict,))
+    before, known_before = kept_kinds.set((OrderedDict,)), known.set(_known(weights_only is False))
     try:
         return serialization.load(f, map_location)
+    except FileFormatError as error:
+        if "which could run code" not in str(error):
+            raise
+        raise FileFormatError(f"{error}, or allow its class: torch.serialization.add_safe_globals([...])") from None
     finally:
         kept_kinds.reset(before)
+        known.reset(known_before)
 
 
 class _Storage:
@@ -155,6 +172,24 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
     finally:
         _chosen[:] = before
         _allow()
+
+
+def _known(own: bool) -> dict[str, Any]:
+    """The classes of torch.nn and what their attributes refer to: rules of recurrent layers, functions. And the modules
+    of the program's own."""
+    kinds = [value for value in vars(_recurrence).values() if isinstance(value, type)]
+    todo: list[type] = [Module]
+    while todo:
+        kind = todo.pop()
+        todo += kind.__subclasses__()
+        if own or module_of(kind).startswith("torch.nn."):
+            kinds.append(kind)
+    functions = [f for f in vars(nn.functional).values() if inspect.isroutine(f)]
+    named: dict[Any, Any] = {
+        (place, f.__name__): f for f in functions for place in ("torch", "torch.nn.functional", f.__module__)
+    }
+    named |= {(place, kind.__name__): kind for kind in kinds for place in (module_of(kind), kind.__module__)}
+    return {".".join(names): value for names, value in named.items()}
 
 
 def _allow() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .... import accelerator
 from .... import amp as ours
-from ...._core import Device, Tensor
+from ...._core import Device, Tensor, bfloat16, float16
 from ....base.tree import transform
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -19,7 +20,7 @@ class autocast(ours.autocast):
 
     Args:
         device_type: "cuda" or "cpu".
-        dtype: float16 or bfloat16.
+        dtype: float16 or bfloat16; with another one it is off, and warns.
         enabled: False switches an autocast around it off.
         cache_enabled: accepted.
     """
@@ -29,6 +30,9 @@ class autocast(ours.autocast):
     ) -> None:
         if isinstance(device_type, str) and device_type.split(":")[0] == "cuda":
             device_type = "gpu"
+        if dtype is not None and dtype not in (float16, bfloat16):
+            warnings.warn(f"autocast: {dtype} is no half type; it is off", stacklevel=2)
+            dtype, enabled = None, False
         super().__init__(device_type, dtype, enabled, cache_enabled)
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....accelerator import is_available
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd, custom_fwd
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether there is no GPU."""
+    return not is_available()
 
 
 class autocast(_autocast):

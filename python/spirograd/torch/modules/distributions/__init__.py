@@ -2,8 +2,24 @@
 
 from typing import Any
 
-from ....distributions import Bernoulli, Categorical
+from ....distributions import (
+    Bernoulli,
+    Categorical,
+    Cauchy,
+    Exponential,
+    Gamma,
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    Kumaraswamy,
+    Normal,
+    Pareto,
+    Uniform,
+    Weibull,
+)
 from ....distributions.composed import _ExpRelaxedCategorical, _LogitRelaxedBernoulli
+from ....distributions.transforms import AbsTransform, AffineTransform, ExpTransform, PowerTransform
 from .transforms import (
     CatTransform,
     CorrCholeskyTransform,
@@ -45,3 +61,32 @@ class ExpRelaxedCategorical(_ExpRelaxedCategorical):
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         super().__init__(temperature, Categorical(probs, logits, validate_args=validate_args))
+
+
+# What PyTorch makes these distributions of, whose own formulas they have here.
+_MADE: dict[Any, Any] = {
+    HalfCauchy: lambda d: (Cauchy(d.scale * 0, d.scale), [AbsTransform()]),
+    HalfNormal: lambda d: (Normal(d.scale * 0, d.scale), [AbsTransform()]),
+    Gumbel: lambda d: (
+        Uniform(d.loc * 0, d.loc * 0 + 1),
+        [ExpTransform().inv, AffineTransform(0, -1), ExpTransform().inv, AffineTransform(d.loc, -d.scale)],
+    ),
+    InverseGamma: lambda d: (Gamma(d.concentration, d.rate), [PowerTransform(d.rate * 0 - 1)]),
+    Kumaraswamy: lambda d: (
+        Uniform(d.concentration0 * 0, d.concentration0 * 0 + 1),
+        [PowerTransform(1 / d.concentration0), AffineTransform(1, -1), PowerTransform(1 / d.concentration1)],
+    ),
+    Pareto: lambda d: (Exponential(d.alpha), [ExpTransform(), AffineTransform(0, d.scale)]),
+    Weibull: lambda d: (
+        Exponential(d.scale * 0 + 1),
+        [PowerTransform(1 / d.concentration), AffineTransform(0, d.scale)],
+    ),
+}
+
+
+def _part(parts: Any, number: int) -> property:
+    return property(lambda self: parts(self)[number])
+
+
+for _kind, _parts in _MADE.items():
+    _kind.base_dist, _kind.transforms = _part(_parts, 0), _part(_parts, 1)

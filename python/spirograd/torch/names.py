@@ -1,0 +1,42 @@
+"""The modules in which PyTorch has its classes: programs compare `type(x).__module__`, and pickles name them."""
+
+from __future__ import annotations
+
+__all__ = ["module_of"]
+
+_FILES = {
+    "attention": "activation",
+    "containers": "container",
+    "convolution": "conv",
+    "embedding": "sparse",
+    "recurrent": "rnn",
+    "sync_batch_norm": "batchnorm",
+}
+# By the name of the class, without Lazy and the number of dimensions.
+_CLASSES = {
+    **dict.fromkeys(("Fold", "Unfold"), "fold"),
+    **dict.fromkeys(("Flatten", "Unflatten"), "flatten"),
+    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "pixelshuffle"),
+    **dict.fromkeys(("Conv", "ConvTranspose"), "conv"),
+    **{name: name.lower() for name in ("BatchNorm", "ChannelShuffle", "InstanceNorm", "Linear")},
+}
+
+
+def module_of(kind: type) -> str:
+    """PyTorch's module for a class; its present one where spirograd says no other."""
+    place, name = kind.__module__, kind.__name__
+    package, _, file = place.rpartition(".")
+    if package == "spirograd.nn" and file != "parameter":
+        bare = name.removeprefix("Lazy").rstrip("123d")
+        return f"torch.nn.modules.{_CLASSES.get(bare) or _FILES.get(file, file)}"
+    if place.startswith("spirograd.optim.lr_scheduler."):
+        return "torch.optim.lr_scheduler"
+    if package == "spirograd.optim" and file not in ("optimizer", "swa_utils"):
+        return "torch.optim" if name in ("Adafactor", "Muon") else f"torch.optim.{name.lower()}"
+    if place.startswith(("spirograd.nn.", "spirograd.optim.", "spirograd.utils.data.")):
+        return (
+            "torch.utils.data.distributed"
+            if name == "DistributedSampler"
+            else f"torch{place.removeprefix('spirograd')}"
+        )
+    return "torch" if place == "spirograd.torch.layouts" else place
