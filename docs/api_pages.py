@@ -36,6 +36,7 @@ MODULES = (
     "spirograd.sparse",
     "spirograd.distributions",
     "spirograd.ops",
+    "spirograd.regions",
     "spirograd.training",
     "spirograd.callbacks",
     "spirograd.metrics",

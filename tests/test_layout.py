@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linalg": {"_complex", "autograd"},
     "transforms": {"utils"},
     "ops": {"autograd"},
+    "regions": {"ops"},
     "special": {"autograd"},
     "distributions": {"autograd", "linalg", "nn", "special"},
     "nn": {"_complex", "autograd", "distributed", "linalg", "scalar", "tracer"},
@@ -95,7 +96,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "distributions",
     }
     | {"fft", "func", "fx", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
-    | {"progress", "scalar", "serialization", "signal", "sparse", "special", "testing", "text", "training"}
+    | {"progress", "regions", "scalar", "serialization", "signal", "sparse", "special", "testing", "text", "training"}
     | {"transforms", "utils", "viz"},
     "torch": {
         "__init__",
@@ -112,7 +113,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "nn",
         "onnx",
     }
-    | {"optim", "profiler"}
+    | {"optim", "profiler", "regions"}
     | {"serialization", "signal", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
     "cli": {

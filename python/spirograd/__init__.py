@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import profiler as profiler
     from . import progress as progress
+    from . import regions as regions
     from . import serialization as serialization
     from . import signal as signal
     from . import sparse as sparse
@@ -119,6 +120,7 @@ _lazy = (
     "optim",
     "profiler",
     "progress",
+    "regions",
     "serialization",
     "signal",
     "sparse",

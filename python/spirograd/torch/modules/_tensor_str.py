@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from ... import _print
+from ... import set_printoptions as ours
 from ..._core import Tensor
 
 __all__ = ["PRINT_OPTS", "_tensor_str", "set_printoptions"]
@@ -21,8 +21,8 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """spirograd's set_printoptions(), to which an unknown profile is none."""
-    known = profile if profile in _print.PROFILES else None
-    _print.set_printoptions(precision, threshold, edgeitems, linewidth, known, sci_mode)
+    known = profile if profile in ("default", "short", "full") else None
+    ours(precision, threshold, edgeitems, linewidth, known, sci_mode)
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:
