@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from .finder import MissingName
+from .libraries import COMPILED
 
 __all__ = ["missing_names"]
 
@@ -105,7 +106,9 @@ class _File(ast.NodeVisitor):
     def _other(self, module: str, line: int) -> None:
         """A module of somebody else: beside the script, installed, or missing."""
         if not self._follow(self.folder, module) and not _installed(module.split(".")[0]):
-            self.missing.append((line, f"{module.split('.')[0]} (not installed)"))
+            name = module.split(".")[0]
+            why = "compiled for PyTorch: use the program's way without it" if name in COMPILED else "not installed"
+            self.missing.append((line, f"{name} ({why})"))
 
     def _follow(self, base: Path, module: str) -> bool:
         path = base.joinpath(*module.split("."))

@@ -19,7 +19,7 @@ from typing import Any
 
 from .answering import overridable
 from .arguments import adapted
-from .libraries import CHANGED, REPLACED
+from .libraries import CHANGED, COMPILED, REPLACED
 from .names import module_of
 
 OURS = "spirograd.torch.modules"
@@ -38,6 +38,7 @@ HIDDEN = [
     "metrics",
     "onnx",
     "progress",
+    "regions",
     "scalar",
     "text",
     "torch",
@@ -331,3 +332,4 @@ def installed() -> bool:
 def install() -> None:
     """Puts the hook before Python's own."""
     sys.meta_path.insert(0, Finder())
+    sys.modules.update(dict.fromkeys(COMPILED))  # type: ignore[arg-type]

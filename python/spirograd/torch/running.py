@@ -10,6 +10,7 @@ from types import TracebackType
 
 from . import install
 from .clocks import finish_before_clocks
+from .libraries import COMPILED
 from .start import stand_in
 
 __all__ = ["run_program"]
@@ -26,7 +27,11 @@ def run_program(target: str, arguments: list[str], module: bool = False) -> int:
     install()
     finish_before_clocks()
     sys.argv = [target, *arguments]
-    sys.path.insert(0, "" if module else str(Path(target).resolve().parent))
+    folder = Path() if module else Path(target).resolve().parent
+    sys.path.insert(0, "" if module else str(folder))
+    for name in COMPILED:  # the program's own packages may have such names
+        if (folder / name).is_dir() or (folder / f"{name}.py").is_file():
+            del sys.modules[name]
     stand_in()
     try:
         if module:

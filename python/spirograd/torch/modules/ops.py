@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-__all__ = ["aten", "load_library"]
+from ... import regions
+from ..finder import HINT, MissingName
+
+__all__ = ["aten", "load_library", "torchvision"]
 
 
 class Operation:
@@ -43,6 +46,47 @@ class Operations:
 
 
 aten = Operations()
+
+
+class _Regions:
+    """torch.ops.torchvision: what detectors call of torchvision's extension."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise MissingName(f"torch.ops.torchvision.{name} is not in spirograd; {HINT}", name=name, obj=self)
+
+    @staticmethod
+    def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
+        return regions.nms(dets, scores, iou_threshold)
+
+    @staticmethod
+    def roi_align(
+        input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int,
+        sampling_ratio: int, aligned: bool,
+    ) -> Any:  # fmt: skip
+        size = (pooled_height, pooled_width)
+        return regions.roi_align(input, rois, size, spatial_scale, sampling_ratio, aligned)
+
+    @staticmethod
+    def roi_pool(input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int) -> Any:
+        return regions._pooled(input, rois, pooled_height, pooled_width, spatial_scale)
+
+    @staticmethod
+    def deform_conv2d(
+        input: Any, weight: Any, offset: Any, mask: Any, bias: Any, stride_h: int, stride_w: int, pad_h: int,
+        pad_w: int, dil_h: int, dil_w: int, groups: int, offset_groups: int, use_mask: bool,
+    ) -> Any:  # fmt: skip
+        stride, padding, dilation = (stride_h, stride_w), (pad_h, pad_w), (dil_h, dil_w)
+        mask = mask if use_mask else None
+        return regions.deform_conv2d(input, offset, weight, bias, stride, padding, dilation, mask)
+
+    @staticmethod
+    def _cuda_version() -> int:
+        return -1
+
+
+torchvision = _Regions()
 
 
 def load_library(path: str | os.PathLike[str]) -> None:

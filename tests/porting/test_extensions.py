@@ -1,0 +1,134 @@
+"""Packages with a part that is compiled for PyTorch, installed beside a program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from test_run import run, script  # noqa: F401
+
+
+def package(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+# As torchaudio and torchvision do it.
+AUDIO = {
+    "torchaudio/__init__.py": "from . import _extension\n",
+    "torchaudio/lib/libtorchaudio.so": "no library",
+    "torchaudio/lib/_torchaudio.so": "no library",
+    "torchaudio/_extension/__init__.py": """
+import importlib.util
+from .utils import _load_lib
+old = importlib.util.find_spec("torchaudio.lib._torchaudio") is not None
+available = _load_lib("_torchaudio")
+_load_lib("libtorchaudio")
+""",
+    "torchaudio/_extension/utils.py": """
+from pathlib import Path
+import torch
+
+def _load_lib(lib):
+    for path in (Path(__file__).parents[1] / "lib").glob(f"{lib}*.so"):
+        torch.ops.load_library(path)
+        return True
+    return False
+""",
+}
+VISION = {
+    "torchvision/__init__.py": "from . import extension, ops\n",
+    "torchvision/extension.py": """
+import torch
+
+def _load(name):
+    try:
+        torch.ops.load_library(name)
+    except OSError:
+        return False
+
+def _has_ops():
+    return False
+
+if _load("_C.so"):
+    def _has_ops():
+        return True
+
+def _assert_has_ops():
+    if not _has_ops():
+        raise RuntimeError("no operations")
+""",
+    "torchvision/ops.py": """
+import torch
+from .extension import _assert_has_ops
+
+def nms(boxes, scores, threshold):
+    _assert_has_ops()
+    return torch.ops.torchvision.nms(boxes, scores, threshold)
+""",
+}
+
+
+def test_the_extension_of_torchaudio_is_skipped_with_a_line(script, tmp_path: Path) -> None:  # noqa: F811
+    package(tmp_path, AUDIO)
+    result = run(script("import torchaudio._extension as e\nprint(e.old, e.available)\n"))
+    assert result.stdout == "False False\n"
+    lines = result.stderr.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("spirograd: the extension of torchaudio, compiled for PyTorch")
+
+
+def test_detectors_find_the_operations_of_torchvision(script, tmp_path: Path) -> None:  # noqa: F811
+    package(tmp_path, VISION)
+    path = script("""
+import torch
+from torchvision.ops import nms
+boxes = torch.tensor([[0., 0, 2, 2], [0, 0, 2, 1.9], [3, 3, 4, 4]])
+print(nms(boxes, torch.tensor([.8, .9, .5]), .5).tolist())
+ops = torch.ops.torchvision
+x, boxes = torch.rand(1, 2, 8, 8, requires_grad=True), torch.cat([torch.zeros(3, 1), boxes], 1)
+out, best = ops.roi_pool(x, boxes, 1.0, 2, 3)
+print(ops.roi_align(x, boxes, 1.0, 2, 3, 2, True).shape, out.shape, best.dtype, out.requires_grad)
+offset, mask = torch.zeros(1, 2, 8, 8), torch.zeros(0)
+print(ops.deform_conv2d(x, torch.ones(2, 2, 1, 1), offset, mask, torch.zeros(2), 1, 1, 0, 0, 1, 1, 1, 1, False).shape)
+try:
+    ops.ps_roi_pool
+except AttributeError as error:
+    print(str(error).split(";")[0])
+""")
+    result = run(path)
+    assert result.stdout.splitlines() == [
+        "[1, 2]",
+        "torch.Size([3, 2, 2, 3]) torch.Size([3, 2, 2, 3]) torch.int64 True",
+        "torch.Size([1, 2, 8, 8])",
+        "torch.ops.torchvision.ps_roi_pool is not in spirograd",
+    ]
+    assert [line.split(",")[0] for line in result.stderr.splitlines()[1:]] == [
+        "spirograd: the extension of torchvision"
+    ]
+
+
+KERNELS = ["apex", "flash_attn", "torch_scatter", "triton", "xformers"]
+
+
+def test_packages_of_kernels_are_not_there(script, tmp_path: Path) -> None:  # noqa: F811
+    for name in KERNELS:
+        package(tmp_path / "site", {f"{name}/__init__.py": "raise OSError('compiled')\n", f"{name}/ops.py": ""})
+    package(tmp_path, {"apex/__init__.py": "mine = 3\n"})  # a program's own
+    site = {"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *(p for p in sys.path if p)])}
+    path = script(f"""
+import importlib.util, torch, apex
+print(apex.mine)
+for name in {KERNELS[1:]}:
+    assert importlib.util.find_spec(name) is None
+    for module in (name, f"{{name}}.ops"):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            print("without")
+""")
+    assert run(path, **site).stdout == "3\n" + "without\n" * 8
+    check = run("--check", script(f"import torch, {', '.join(KERNELS)}\n", "other.py"), status=1, **site).stdout
+    assert [name for name in KERNELS if f": {name} (compiled for PyTorch" in check] == KERNELS[1:]
