@@ -179,7 +179,7 @@ def roi_align(
         at = low[:, axis, None, None] + _core.arange(number, dtype=size.dtype, device=size.device)[:, None] * cell
         at = at + (steps + 0.5) * cell / count
         weight = _core.where(steps < count, 1 / count.clamp(min=1), 0.0).expand(at.shape)
-        return at.reshape(len(boxes), -1), weight.reshape(len(boxes), -1)
+        return at.reshape(len(boxes), number * most), weight.reshape(len(boxes), number * most)
 
     (y, weight_y), (x, weight_x) = places(1, rows), places(0, columns)
     table, image = _table(input), boxes[:, 0].long()[:, None, None] * h
@@ -192,7 +192,7 @@ def roi_align(
             weight = (part_y * weight_y)[:, :, None] * (part_x * weight_x)[:, None, :]
             pixel = (image + row[:, :, None]) * w + column[:, None, :]
             total = total + table[pixel] * weight[..., None]
-    grid = total.reshape(len(boxes), rows, most, columns, most, -1)
+    grid = total.reshape(len(boxes), rows, most, columns, most, input.shape[1])
     means: Tensor = grid.sum((2, 4)).permute(0, 3, 1, 2)
     return means
 

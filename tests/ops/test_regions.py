@@ -101,3 +101,5 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         regions.deform_conv2d(sg.zeros(1, 1, 3, 3), sg.zeros(1, 3, 3, 3), sg.zeros(1, 1, 1, 1))
     boxes = [sg.tensor([[0.0, 0, 3, 3]]), sg.zeros(0, 4), sg.tensor([[1.0, 1, 2, 2]])]
     assert regions.roi_pool(sg.rand(3, 2, 4, 4), boxes, 2).shape == (2, 2, 2, 2)
+    for pooled in (regions.roi_pool, regions.roi_align):
+        assert pooled(sg.rand(3, 2, 4, 4), sg.zeros(0, 5), 2).shape == (0, 2, 2, 2)
