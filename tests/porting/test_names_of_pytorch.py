@@ -33,6 +33,47 @@ print(json.dumps({name: has(name) for name in NAMES}))
 """
 
 
+IMPORTED = """
+import importlib, inspect
+import spirograd.torch
+spirograd.torch.install()
+from spirograd.torch import small, unused
+
+missing, raising = [], 0
+for line in LINES:
+    path, _, names = line.partition(":")
+    place = f"torch.{path}" if path and path != "checkpoint" else "torch"
+    module = importlib.import_module(place)
+    for name in names.split():
+        try:
+            if name != "None":
+                exec(f"from {place} import {name}")
+        except ImportError as error:
+            missing.append(f"{place}.{name}")
+            continue
+        value = getattr(module, name, None)
+        if isinstance(value, unused.Unused):
+            raising += 1
+            assert not isinstance(module, value) and str(value.SOME_WORD).endswith("SOME_WORD") and value[int] is value
+            try:
+                type("Mine", (value,), {})()
+            except NotImplementedError as error:
+                assert str(error).endswith(f"{value.instead}")
+            else:
+                raise AssertionError(name)
+assert unused._small() == {path: dict.fromkeys(names, "") for path, names in small.BODIES.items()}
+print(json.dumps([missing, raising]))
+"""
+
+
+def test_what_packages_import_is_there(run_python: Callable[..., str]) -> None:
+    """As a stand-in at least, which raises when it is used."""
+    lines = [line for line in NAMES.with_name("imported.txt").read_text().splitlines() if not line.startswith("#")]
+    missing, raising = json.loads(run_python(f"import json\nLINES = {lines!r}\n" + IMPORTED))
+    assert not missing
+    assert 100 < raising < 180
+
+
 def names() -> list[str]:
     return [line.split()[1] for line in NAMES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 

@@ -39,6 +39,7 @@ SCRIPTS = [
     "rare",
     "reshaped",
     "signals",
+    "small",
     "special",
     "stand_ins",
     "states",

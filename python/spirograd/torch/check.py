@@ -11,6 +11,7 @@ from typing import Any
 
 from .finder import MissingName
 from .libraries import COMPILED
+from .unused import Unused
 
 __all__ = ["missing_names"]
 
@@ -90,7 +91,10 @@ class _File(ast.NodeVisitor):
 
     def _attribute(self, name: str, value: Any, attribute: str, line: int) -> Any:
         try:
-            return getattr(value, attribute)
+            found = getattr(value, attribute)
+            if isinstance(found, Unused):
+                self.missing.append((line, f"{name}.{attribute} (raises when it is used: {found.instead})"))
+            return found
         except (AttributeError, ImportError) as error:
             if isinstance(value, ModuleType) or isinstance(error, MissingName):
                 self.missing.append((line, f"{name}.{attribute}"))

@@ -20,7 +20,8 @@ from typing import Any
 from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, COMPILED, REPLACED
-from .names import module_of
+from .names import rename
+from .unused import made_module
 
 OURS = "spirograd.torch.modules"
 LIBRARIES = "spirograd.torch.libraries"
@@ -127,6 +128,7 @@ MOVED = {
     "cuda.amp.grad_scaler": "amp",
     "cuda.streams": "cuda",
     "distributed.optim": "optim",
+    "distributed.distributed_c10d": "distributed",
     "ao.nn.quantized": "nn.quantized",
     "nn.parallel.data_parallel": "nn.parallel",
     "nn.parallel.parallel_apply": "nn.parallel",
@@ -181,8 +183,8 @@ class Namespace(ModuleType):
             if name in _public(source):
                 value = getattr(source, name)
                 if not _is_ours(value):
-                    if isinstance(value, type) and (place := module_of(value)) != value.__module__:
-                        value.__module__ = place
+                    if isinstance(value, type):
+                        rename(value)
                     value = overridable(adapted(value), self.__name__, name)
                     setattr(self, name, value)
                     return value
@@ -225,7 +227,8 @@ def _sources(name: str) -> list[ModuleType]:
         places.append(f"{OURS}.{own}")
     if own.split(".")[0] not in HIDDEN:
         places.append(f"spirograd.{own}" if own else "spirograd")
-    return [importlib.import_module(place) for place in places if _exists(place)]
+    found = [importlib.import_module(place) for place in places if _exists(place)]
+    return found + [part for part in [made_module(path)] if part is not None]
 
 
 def _exists(place: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["module_of"]
+__all__ = ["module_of", "rename"]
 
 _FILES = {
     "attention": "activation",
@@ -40,3 +40,11 @@ def module_of(kind: type) -> str:
             else f"torch{place.removeprefix('spirograd')}"
         )
     return "torch" if place == "spirograd.torch.layouts" else place
+
+
+def rename(kind: type) -> None:
+    """Puts a class into PyTorch's module."""
+    place = module_of(kind)
+    if place != kind.__module__:
+        kind.__module__ = place
+        kind.__annotations__ = {}  # they are words, which only the file that the class is from can read

@@ -12,7 +12,8 @@ from ..._core import Tensor
 from ...autograd import Function
 from . import ops
 
-__all__ = ["CustomOpDef", "custom_op", "define", "impl", "register_autograd", "register_fake", "register_kernel"]
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_autograd"]
+__all__ += ["register_fake", "register_kernel"]
 
 Implementation = Callable[..., Any]
 _known: dict[str, CustomOpDef] = {}
@@ -116,6 +117,30 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
     CustomOpDef(qualname, undefined)
 
 
+class Library:
+    """Operations of one namespace.
+
+    Args:
+        ns: the namespace.
+        kind: "DEF", "FRAGMENT" or "IMPL"; accepted.
+        dispatch_key: what impl() takes where it names none.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        self.ns, self.dispatch_key = ns, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """An operation, whose functions impl() gives; its name."""
+        name = schema.partition("(")[0].strip()
+        define(f"{self.ns}::{name}", schema)
+        return name
+
+    def impl(self, op_name: Any, fn: Implementation, dispatch_key: str = "", **options: Any) -> None:
+        """The function for a kind of device; of "Meta" and "Autograd" it is not called."""
+        name = op_name if isinstance(op_name, str) else op_name._qualname.rpartition("::")[2]
+        impl(f"{self.ns}::{name.rpartition('::')[2]}", dispatch_key or self.dispatch_key or "default", fn)
+
+
 def _of(op: Any) -> CustomOpDef:
     found = op if isinstance(op, CustomOpDef) else _known.get(op)
     if found is None:
@@ -126,6 +151,9 @@ def _of(op: Any) -> CustomOpDef:
 def register_fake(op: Any, func: Implementation | None = None, /, **options: Any) -> Any:
     """Accepted: shapes come from the operation itself."""
     return (lambda f: f) if func is None else func
+
+
+impl_abstract = register_fake
 
 
 def register_kernel(op: Any, device_types: Any, func: Implementation | None = None, /, **options: Any) -> Any:

@@ -8,6 +8,7 @@ float32.
 from __future__ import annotations
 
 import contextlib
+from collections import namedtuple
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -71,6 +72,8 @@ cudnn = _Library("cudnn", enabled=False, benchmark=False, deterministic=True, al
 cudnn.version, cudnn.conv = lambda: None, _convolutions  # type: ignore[attr-defined]
 cuda = _Library("cuda", matmul=_products)
 cuda.sdp_kernel = cuda.flags  # type: ignore[attr-defined]
+cuda.can_use_flash_attention = lambda params, debug=False: False  # type: ignore[attr-defined]
+vars(cuda)["SDPAParams"] = namedtuple("SDPAParams", "query key value attn_mask dropout is_causal enable_gqa")
 cpu = _Library("cpu", get_cpu_capability=lambda: "DEFAULT")
 mha = _Library("mha", get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
 mkl, mkldnn, mps, openmp = (_Library(name, enabled=False) for name in ("mkl", "mkldnn", "mps", "openmp"))
