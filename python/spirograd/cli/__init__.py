@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import _core
-from . import bench, generate, info, launch, report, run, selftest, train
+from . import bench, doctor, generate, info, launch, report, run, selftest, train
 from .options import ListModels, UserError
 
 __all__ = ["main", "parser"]
@@ -63,6 +63,6 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=_core.__version__)
     top.add_argument("--list-models", action=ListModels, help="list the published models of sg.models, and end")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for command in (run, launch, info, selftest, bench, report, train, generate):
+    for command in (run, launch, info, doctor, selftest, bench, report, train, generate):
         command.add(commands)
     return top

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ def add(commands: Any) -> None:
         "run",
         help="run a program written for PyTorch",
         description="Runs a program written for PyTorch, unchanged: its `import torch` is spirograd.",
-        usage="python -m spirograd run [--check] (SCRIPT | -m MODULE) [ARGUMENT ...]",
+        usage="python -m spirograd run [--check] (SCRIPT | - | -m MODULE | -c CODE) [ARGUMENT ...]",
     )
     command.add_argument("--check", action="store_true", help="list the names that are missing, without running")
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module, not a script")
-    command.add_argument("program", metavar="SCRIPT", help="a file, or with -m a module")
+    command.add_argument("-c", dest="code", action="store_true", help="the program is the next word")
+    command.add_argument(
+        "program", metavar="SCRIPT", help="a file, - for standard input; with -m a module, with -c code"
+    )
     command.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="the program's own")
     command.set_defaults(run=run)
 
@@ -28,11 +32,20 @@ def run(options: argparse.Namespace) -> int:
     """The program's exit status; of --check, 1 when names are missing."""
     if options.check:
         return check(options)
+    from ..torch.running import run_code, run_program
+
+    if (code := _code(options)) is not None:
+        return run_code(code, "-c" if options.code else "-", options.arguments)
     if not options.module and not Path(options.program).is_file():
         raise UserError(f"run: there is no file {options.program}; give a script, or -m and a module")
-    from ..torch.running import run_program
-
     return run_program(options.program, options.arguments, options.module)
+
+
+def _code(options: argparse.Namespace) -> str | None:
+    """The text of a program that is no file."""
+    if options.code:
+        return str(options.program)
+    return sys.stdin.read() if options.program == "-" and not options.module else None
 
 
 def check(options: argparse.Namespace) -> int:
@@ -43,12 +56,12 @@ def check(options: argparse.Namespace) -> int:
     from ..torch.check import missing_names
 
     install()
-    path = options.program
+    code, path = _code(options), options.program
     if options.module:
         spec = find_spec(path)
         path = spec.origin if spec else None
-    if path is None or not Path(path).is_file():
+    if code is None and (path is None or not Path(path).is_file()):
         raise UserError(f"run: there is no program {options.program}; give a script, or -m and a module")
-    found = missing_names(Path(path))
+    found = missing_names(Path(path) if code is None else Path("<string>" if options.code else "<stdin>"), code)
     print("\n".join([*found, f"{len(found)} missing" if found else "nothing is missing"]))
     return bool(found)

@@ -10,19 +10,20 @@ from types import ModuleType
 from typing import Any
 
 from .finder import MissingName
-from .libraries import COMPILED
+from .packages import fault_of
 from .unused import Unused
 
 __all__ = ["missing_names"]
 
 
-def missing_names(script: Path) -> list[str]:
+def missing_names(script: Path, text: str | None = None) -> list[str]:
     """A line for each name, `file:line: name`, of a script and of the modules beside it that it imports.
 
     Names that stand for something else by the time they are used, and methods of tensors, are not followed.
 
     Args:
         script: the file; install() must have been called.
+        text: its content, for a program that is no file.
 
     Raises:
         OSError: it cannot be read.
@@ -35,7 +36,8 @@ def missing_names(script: Path) -> list[str]:
         if path not in seen:
             seen.add(path)
             file = _File(path, script.parent)
-            file.visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+            given = text if text is not None and path == script else path.read_text(encoding="utf-8")
+            file.visit(ast.parse(given, str(path)))
             found += [f"{path}:{line}: {name}" for line, name in sorted(set(file.missing))]
             todo += file.beside
     return found
@@ -109,9 +111,8 @@ class _File(ast.NodeVisitor):
 
     def _other(self, module: str, line: int) -> None:
         """A module of somebody else: beside the script, installed, or missing."""
-        if not self._follow(self.folder, module) and not _installed(module.split(".")[0]):
-            name = module.split(".")[0]
-            why = "compiled for PyTorch: use the program's way without it" if name in COMPILED else "not installed"
+        name = module.split(".")[0]
+        if not self._follow(self.folder, module) and (why := fault_of(name) or _absence(name)):
             self.missing.append((line, f"{name} ({why})"))
 
     def _follow(self, base: Path, module: str) -> bool:
@@ -125,8 +126,8 @@ def _of_torch(module: str) -> bool:
     return module.split(".")[0] == "torch"
 
 
-def _installed(module: str) -> bool:
+def _absence(module: str) -> str | None:
     try:
-        return find_spec(module) is not None
+        return None if find_spec(module) is not None else "not installed"
     except (ImportError, ValueError):
-        return False
+        return "not installed"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import linecache
 import runpy
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
+from typing import Any
 
 from . import install
 from .clocks import finish_before_clocks
 from .libraries import COMPILED
 from .start import stand_in
 
-__all__ = ["run_program"]
+__all__ = ["run_code", "run_program"]
 
 
 def run_program(target: str, arguments: list[str], module: bool = False) -> int:
@@ -33,11 +36,32 @@ def run_program(target: str, arguments: list[str], module: bool = False) -> int:
         if (folder / name).is_dir() or (folder / f"{name}.py").is_file():
             del sys.modules[name]
     stand_in()
+    if module:
+        return _status(lambda: runpy.run_module(target, run_name="__main__", alter_sys=True), target)
+    return _status(lambda: runpy.run_path(target, run_name="__main__"), target)
+
+
+def run_code(text: str, name: str, arguments: list[str]) -> int:
+    """Runs a program that is no file, as `python -c` and `python -` do, and gives its exit status.
+
+    Args:
+        text: the program.
+        name: "-c" or "-", its sys.argv[0].
+        arguments: what follows it on the command line.
+    """
+    install()
+    sys.argv = [name, *arguments]
+    sys.path.insert(0, "")
+    stand_in()
+    file = "<string>" if name == "-c" else "<stdin>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    return _status(lambda: exec(compile(text, file, "exec"), vars(main)), name)
+
+
+def _status(run: Callable[[], Any], target: str) -> int:
     try:
-        if module:
-            runpy.run_module(target, run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(target, run_name="__main__")
+        run()
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
