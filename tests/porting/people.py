@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import importlib
 import io
+import types
 import warnings
 
 import torch
@@ -141,6 +142,15 @@ x = torch.ones(2, 3)
 print(back, back.training, back.first is back.second, back.sizes, list(back.state_dict()), torch.equal(back(x), net(x)))
 back.train()(x).sum().backward()
 print(back.first.weight.grad is not None, back._non_persistent_buffers_set)
+
+
+class Options(types.SimpleNamespace):
+    pass
+
+
+net.options, net.size = Options(lr=0.1, size=torch.Size([2, 3])), torch.Size([4])
+back = through_a_file(net, weights_only=False)
+print(type(back.options).__name__, back.options.lr, back.options.size, type(back.size))
 print(through_a_file(nn.Sequential(nn.Linear(2, 1), nn.GELU(), nn.BatchNorm1d(1)), weights_only=False))
 
 # ---- names of classes ----
@@ -198,6 +208,8 @@ print(
     torch.utils.deterministic.fill_uninitialized_memory,
     nn.FractionalMaxPool3d(2, output_size=1)(torch.ones(1, 4, 4, 4)),
 )
+with torch.backends.__allow_nonbracketed_mutation():
+    torch.backends.cudnn.benchmark = False
 torch.set_printoptions(profile="long")
 print(torch.tensor([1 / 3]))
 print(

@@ -51,15 +51,30 @@ f = io.BytesIO(pickle.dumps(collections.Counter()))
 raises(spirograd.FileFormatError, lambda: torch.load(f, weights_only=False))
 """,
     "`torch.save` and `torch.load` of a module": """
+made = []
 class Net(nn.Sequential):
-    pass
+    def __init__(self, *layers):
+        super().__init__(*layers)
+        made.append(layers)
+class Call:
+    def __init__(self, *what):
+        self.what = what
+    def __reduce__(self):
+        return self.what
+import os
+for call in (Call(Net, (3,)), Call(nn.Linear, (3, 4)), Call(os.mkdir, ("made",)), Call(nn.functional.relu, (1,))):
+    f = io.BytesIO()
+    torch.save({"a": call}, f)
+    f.seek(0)
+    assert "which could run code" in raises(spirograd.FileFormatError, lambda: torch.load(f, weights_only=False))
+assert not made and not os.path.exists("made")
 f = io.BytesIO()
 torch.save(Net(nn.Linear(2, 1)), f)
 f.seek(0)
 assert "add_safe_globals" in raises(spirograd.FileFormatError, lambda: torch.load(f))
 f.seek(0)
 net = torch.load(f, weights_only=False)
-assert type(net) is Net and net(torch.ones(2)).shape == (1,)
+assert type(net) is Net and net(torch.ones(2)).shape == (1,) and len(made) == 1
 f.seek(0)
 torch.serialization.add_safe_globals([Net])
 assert type(torch.load(f)) is Net

@@ -21,6 +21,7 @@ from ...nn import Module, _recurrence
 from ...serialization._paths import written
 from ...serialization._pickles import allowed, kept_kinds, known
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
+from ..layouts import Size
 from ..names import module_of
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
@@ -176,9 +177,9 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
 
 def _known(own: bool) -> dict[str, Any]:
     """The classes of torch.nn and what their attributes refer to: rules of recurrent layers, functions. And the modules
-    of the program's own."""
-    kinds = [value for value in vars(_recurrence).values() if isinstance(value, type)]
-    todo: list[type] = [Module]
+    and namespaces of the program's own."""
+    kinds = [Size, *(value for value in vars(_recurrence).values() if isinstance(value, type))]
+    todo: list[type] = [Module, SimpleNamespace] if own else [Module]
     while todo:
         kind = todo.pop()
         todo += kind.__subclasses__()

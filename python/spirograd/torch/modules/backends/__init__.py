@@ -15,6 +15,7 @@ from typing import Any
 from .... import _core
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]
+__all__ += ["__allow_nonbracketed_mutation", "disable_global_flags"]
 
 
 class _Library(ModuleType):
@@ -40,6 +41,15 @@ class _Library(ModuleType):
         if name.endswith("_enabled"):
             return lambda: False
         raise AttributeError(f"{self.__name__} has no flag {name}; see docs/porting.md")
+
+
+def __allow_nonbracketed_mutation() -> contextlib.AbstractContextManager[None]:
+    """A context in which flags may be set, as everywhere."""
+    return contextlib.nullcontext()
+
+
+def disable_global_flags() -> None:
+    """Accepted: flags may be set."""
 
 
 class _Products:
