@@ -244,7 +244,6 @@ class TestDownload:
         screen = io.StringIO()
         screen.isatty = lambda: terminal  # type: ignore[method-assign]
         monkeypatch.setattr(sys, "stderr", screen)
-        monkeypatch.setitem(sys.modules, "tqdm", None)
         thing()
         size = len(PACKED) >> 10
         assert (f"thing.gz (KiB): [####################] {size}/{size}" in screen.getvalue()) == terminal

@@ -375,7 +375,7 @@ def test_callbacks_are_called_in_order() -> None:
 # ---- how it ends -----------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_c_returns_what_there_is() -> None:
+def test_ctrl_c_returns_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     class Stop(callbacks.Callback):
         def on_batch_end(self, training: Any) -> None:
             if training.history.steps == 7:
@@ -386,7 +386,8 @@ def test_ctrl_c_returns_what_there_is() -> None:
 
     x, y = moons(32)
     stop, net = Stop(), network()
-    history = sg.fit(net, x, y, epochs=5, batch_size=8, callbacks=[stop], **QUIET)
+    history = sg.fit(net, x, y, epochs=5, batch_size=8, callbacks=[stop])
+    assert "fit: interrupted in epoch 2 of 5; " in capsys.readouterr().out
     assert history.interrupted and stop.ended and history.epochs == [1] and len(history.metrics["loss"]) == 1
     assert "interrupted" in repr(history) and net.training and sg.is_grad_enabled()
     sg.fit(net, x, y, **QUIET)
@@ -507,7 +508,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_is_shown_on_a_terminal_alone_and_reads_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_is_shown_on_a_terminal_and_reads_seldom(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     x, y = moons(32)
     screen, pipe = Terminal(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -518,14 +521,13 @@ def test_a_bar_is_shown_on_a_terminal_alone_and_reads_seldom(monkeypatch: pytest
     sg.fit(network(), x, y, verbose=0)
     assert not screen.getvalue().strip("\0")
     monkeypatch.setattr(sys, "stderr", pipe)
-    sg.fit(network(), x, y)
-    assert not pipe.getvalue()
+    sg.fit(network(), x, y, epochs=2)
+    assert not pipe.getvalue() and capsys.readouterr().out.count("epoch ") == 2, "elsewhere a line an epoch"
 
 
 def test_a_bar_without_a_known_end(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = moons(32)
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     sg.fit(network(), ((x[i : i + 8], y[i : i + 8]) for i in range(0, 32, 8)))
     assert "fit: 4, " in screen.getvalue()
 

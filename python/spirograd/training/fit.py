@@ -11,7 +11,7 @@ from .._core import DeviceLostError, DeviceTimeoutError
 from ..amp import GradScaler
 from ..distributed import get_rank, get_world_size
 from ..nn import Module
-from ..progress import Progress
+from ..progress import Progress, is_shown
 from .callbacks import Callback, LearningRateScheduler
 from .data import Rows, data_of, destination_of, held_back, inputs_of
 from .join import any_process, common_seed, joined
@@ -78,7 +78,8 @@ def fit(
         callbacks: see `spirograd.callbacks`; a scheduler of learning rates will do too, and steps once an epoch.
         metrics: names ("accuracy", "top5", "precision", "recall", "f1", "perplexity", "mae", "mse", "r2"), metrics of
             `spirograd.metrics`, or functions of (output, target).
-        verbose: 1 shows a bar on a terminal, 2 writes a line an epoch, 0 is silent.
+        verbose: 1 shows a bar on a terminal and in a notebook, and elsewhere, as in a file or a pipe, prints a line an
+            epoch; 2 prints these lines everywhere; 0 is silent.
         initial_epoch: epochs that were done before, in a training that is resumed.
         clip_grad_norm: the largest norm of all gradients together; longer ones are scaled, as by
             `nn.utils.clip_grad_norm_`.
@@ -162,8 +163,9 @@ def fit(
     mode, steps = model.training, data.steps()
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None
-    if verbose == 1 and training.writes and sys.stderr.isatty():
+    if verbose == 1 and training.writes and is_shown(sys.stderr):
         bar = Progress(steps and steps * (epochs - initial_epoch), "fit")
+    prints = bool(verbose) and bar is None and training.writes
     try:
         for follower in followers:
             follower.on_train_begin(training)
@@ -181,7 +183,7 @@ def fit(
                 continue
             if sums.joint:
                 training.stop = any_process(training.stop)
-            if verbose == 2 and training.writes:
+            if prints:
                 _print_epoch(training)
             if training.stop:
                 training.history.stopped = True
@@ -192,6 +194,8 @@ def fit(
         model.train(mode)
         if bar is not None:
             bar.close()
+    if training.history.interrupted and verbose and training.writes:
+        print(f"fit: interrupted in epoch {epoch} of {epochs}; the weights are those of the last step", flush=True)
     for follower in followers:
         follower.on_train_end(training)
     return training.history

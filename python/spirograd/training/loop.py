@@ -6,6 +6,7 @@ A step is one submission. Between steps, only the progress bar reads a value, no
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from .step import Casts, Step
 from .sums import Sums
 
 READ_EVERY = 0.3  # seconds between two reads of the loss for the bar, each of which waits for the device
+FULL = 0.9  # of the memory of a GPU
 
 
 def run_epoch(
@@ -147,4 +149,16 @@ def run_prediction(model: Module, batches: Iterable[tuple[Tensor, ...]], casts: 
 
 def _note(training: Training, values: dict[str, float]) -> str:
     shown = "".join(f", {name} {short(value)}" for name, value in values.items())
-    return f"epoch {training.epoch}/{training.epochs}{shown}"
+    return f"epoch {training.epoch}/{training.epochs}{shown}{_memory(training.model)}"
+
+
+def _memory(model: Module) -> str:
+    """What is in use on the model's GPU, for the bar; warns once when little is left."""
+    device = next((parameter.device for parameter in model.parameters()), None)
+    if device is None or device.kind == "cpu":
+        return ""
+    if device.memory_free < (1 - FULL) * device.memory_total:
+        warnings.warn(
+            f"fit: over {FULL:.0%} of the memory of {device} is in use; use a smaller batch_size", stacklevel=2
+        )
+    return f", {_core._device_stats(device)['bytes_live'] / 2**20:,.0f} MiB"

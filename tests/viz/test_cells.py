@@ -1,0 +1,43 @@
+"""What a notebook shows, in a real kernel: bars, figures, tables, graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient and ipykernel")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+
+START = """
+import spirograd as sg
+_ = sg.manual_seed(0)
+X, y = sg.datasets.moons(64, noise=0.1, seed=0)
+net = sg.nn.Sequential(sg.nn.Linear(2, 8), sg.nn.Tanh(), sg.nn.Linear(8, 2))
+"""
+Cell = Callable[[str], list[Any]]
+
+
+@pytest.fixture(scope="module")
+def cell() -> Iterator[Cell]:
+    """Runs a cell and gives its outputs."""
+    book = nbformat.v4.new_notebook()
+    client = nbclient.NotebookClient(book, timeout=60, kernel_name="python3")
+
+    def run(code: str) -> list[Any]:
+        book.cells.append(nbformat.v4.new_code_cell(code))
+        client.execute_cell(book.cells[-1], len(book.cells) - 1)
+        return list(book.cells[-1].outputs)
+
+    with client.setup_kernel():
+        run(START)
+        yield run
+
+
+def test_fit_shows_one_bar(cell: Cell) -> None:
+    (output,) = cell("history = sg.fit(net, X, y, epochs=3, seed=0)")
+    assert output.output_type == "display_data"
+    assert '<progress value="1.000"' in output.data["text/html"] and "6/6" in output.data["text/html"]
+    assert "epoch 3/3, loss 0." in output.data["text/plain"]
