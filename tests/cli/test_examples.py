@@ -124,7 +124,7 @@ def test_loss_curve(fake_mnist: None, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_without_matplotlib(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "spirograd.viz._figure", None)
     path = tmp_path / "loss.png"
     task = mnist.Task("t", blobs(1, 4), blobs(1, 4), (), 0, 0.1, 1, 1, 0.5)
     mnist.save_curves([mnist.Outcome("cpu", [(0, 1.0)], 1, 1.0)], task, str(path))

@@ -326,7 +326,7 @@ def test_a_notebook_shows_the_curves() -> None:
 
 
 def test_a_notebook_shows_text_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "spirograd.viz._figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib.ticker", None)
     assert sg.fit(network(), *moons(), **QUIET)._repr_png_() is None
 

@@ -41,3 +41,12 @@ def test_fit_shows_one_bar(cell: Cell) -> None:
     assert output.output_type == "display_data"
     assert '<progress value="1.000"' in output.data["text/html"] and "6/6" in output.data["text/html"]
     assert "epoch 3/3, loss 0." in output.data["text/plain"]
+
+
+def test_figures_are_shown_without_pyplot(cell: Cell) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    cell("found = sg.training.lr_find(net, X, y, seed=0)")
+    draws = ["sg.viz.plot_decision_boundary(net, X, y)", "history.plot()", "found.plot()"]
+    for draw in [*draws, "import matplotlib.pyplot\n" + draws[0]]:
+        (output,) = cell(draw)
+        assert output.output_type == "execute_result" and output.data["image/png"].startswith("iVBORw0KGgo"), draw

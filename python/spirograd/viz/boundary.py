@@ -37,7 +37,7 @@ def plot_decision_boundary(
         steps: the model is asked on a grid of this many by this many points.
 
     Returns:
-        A matplotlib figure, which a notebook shows after `%matplotlib inline`.
+        A matplotlib figure, which a notebook shows by itself.
 
     Raises:
         ImportError: matplotlib is not installed.

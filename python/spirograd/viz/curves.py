@@ -52,7 +52,7 @@ def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title
         title: above the axes.
 
     Returns:
-        A matplotlib figure, which a notebook shows after `%matplotlib inline`.
+        A matplotlib figure, which a notebook shows by itself.
 
     Raises:
         ImportError: matplotlib is not installed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,7 +34,7 @@ def label(axes: Any, title: str, xlabel: str, ylabel: str) -> None:
 def figure_of(width: float, height: float) -> Any:
     """A figure of this size in inches."""
     try:
-        from matplotlib.figure import Figure
+        from ._figure import Figure
     except ImportError:
         raise ImportError(
             "viz: the package matplotlib is not installed; pip install spirograd[viz]", name="matplotlib"
@@ -82,5 +81,5 @@ def png_of(plot: Callable[[], Any]) -> bytes | None:
         figure = plot()
     except ImportError:
         return None
-    figure.savefig(file := io.BytesIO(), format="png", dpi=100)
-    return file.getvalue()
+    picture: bytes = figure._repr_png_()
+    return picture
