@@ -33,7 +33,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "exchange", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/convolution.hpp", "ops/glsl.hpp", "value", "engine"}
-    | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"}
+    | {"plan/cost.hpp", "device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"}
     | {"exchange/group.hpp", "exchange/mpi.hpp", "exchange/nccl/nccl.hpp"},
 }
 # Module or folder of python/spirograd -> what it may import besides itself, `_core` and `base`; `__init__` stands for
@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_complex": set(),
     "_pickle": set(),
     "_print": set(),
+    "_stages": set(),
     "_reading": set(),
     "accelerator": set(),
     "autograd": set(),
@@ -76,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "einops": {"nn"},
     "onnx": {"nn", "serialization"},
     "amp": {"optim"},
-    "viz": {"nn", "scalar"},
+    "viz": {"_stages", "nn", "scalar"},
     "models": {"nn", "serialization"},
     "compiler": {"nn", "tracer"},
     "training": {"amp", "autograd", "compiler", "distributed", "metrics", "nn", "optim", "progress"}

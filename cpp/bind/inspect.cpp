@@ -8,6 +8,7 @@
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
 #include "ops/list.hpp"
+#include "plan/cost.hpp"
 #include "value/node.hpp"
 
 #if SPIROGRAD_GPU
@@ -25,6 +26,7 @@ struct PlanStep {
   PlanView view;
   size_t index;
   const Step& step() const { return view.plan->steps[index]; }
+  Cost cost() const { return cost_of(*view.plan, step()); }
   std::string source() const { return view.prepared ? view.prepared->source(index) : ""; }
   py::bytes spirv() const {
     const std::vector<uint32_t> words = view.prepared ? view.prepared->spirv(index) : std::vector<uint32_t>();
@@ -38,7 +40,13 @@ struct PlanStep {
   }
 };
 
-py::list plan(const Tensor& x) {
+// What Python shows of it: a list or a text whose repr is a table.
+Object shown(const char* name, PyObject* content, PyObject* about = nullptr) {
+  Object module(check(PyImport_ImportModule("spirograd._stages"))), word(check(PyUnicode_FromString(name)));
+  return Object(check(PyObject_CallMethodObjArgs(module.get(), word.get(), content, about, nullptr)));
+}
+
+py::list steps_of(const Tensor& x) {
   PlanView view;
   {
     WithoutGil unlocked;
@@ -48,6 +56,10 @@ py::list plan(const Tensor& x) {
   for (size_t i = 0; view.plan && i < view.plan->steps.size(); ++i) steps.append(PlanStep{view, i});
   return steps;
 }
+
+Object plan(const Tensor& x) { return shown("Plan", steps_of(x).ptr()); }
+
+Object graph(const Tensor& x) { return shown("Graph", Object(to_python(describe_graph(x))).get()); }
 
 void realize(const Tensor& x) {
   const WithoutGil unlocked;
@@ -59,10 +71,14 @@ const Callable inspect_callables[] = {
      "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
      "Results never need it: reading a value does the same and waits.",
      Scope::method},
-    {"graph", bound<describe_graph>, "", "str", "What is pending behind this tensor, as text. Runs nothing.",
+    {"graph", bound<graph>, "", "str",
+     "What is pending behind this tensor: a text with a line for each operation, which is shown as a table. Runs "
+     "nothing.",
      Scope::method},
     {"plan", bound<plan>, "", "list[PlanStep]",
-     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Runs nothing.", Scope::method},
+     "The kernels that would run for this tensor: name, sizes, bytes, GLSL source, SPIR-V; shown as a table. Runs "
+     "nothing.",
+     Scope::method},
 };
 
 // Numbers by name, in this order.
@@ -149,10 +165,15 @@ py::list environment() {
   return all;
 }
 
-std::string explained(PyObject* input) {
-  const Tensor x = tensor_of("explain", input);
+std::string all_stages(const Tensor& x) {
   WithoutGil unlocked;
   return explain(x);
+}
+
+Object explained(PyObject* input) {
+  const Tensor x = tensor_of("explain", input);
+  const Object text(to_python(all_stages(x)));
+  return shown("Explanation", text.get(), plan(x).get());
 }
 
 void give_back_memory() {
@@ -200,7 +221,10 @@ int64_t overrun(int64_t size) {
 
 const Callable inspect_functions[] = {
     {"explain", bound<explained>, "input: Tensor", "str",
-     "Every stage of a pending tensor as text: graph, plan, kernels. Runs nothing.", Scope::function},
+     "Every stage of a pending tensor: graph, plan, kernels. A text, for print(); shown as a table of the kernels. "
+     "Runs "
+     "nothing.",
+     Scope::function},
     {"stats", bound<stats_dict>, "", "dict[str, int]",
      "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Scope::function},
     {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Scope::function},
@@ -247,6 +271,12 @@ void add_inspection(PyObject* m) {
       .def_property_readonly(
           "nodes", [](const PlanStep& s) { return s.step().nodes; },
           "Numbers of the graph's nodes that it computes; one that several kernels compute for themselves is in each.")
+      .def_property_readonly(
+          "shapes", [](const PlanStep& s) { return s.cost().shapes; }, "Of its domain, or of a product's operands.")
+      .def_property_readonly(
+          "bytes", [](const PlanStep& s) { return s.cost().bytes; }, "Read and written.")
+      .def_property_readonly(
+          "flops", [](const PlanStep& s) { return s.cost().flops; }, "Arithmetic; 2 m n k for a product.")
       .def_property_readonly("source", &PlanStep::source, "GLSL; empty on the CPU.")
       .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
       .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")

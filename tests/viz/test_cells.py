@@ -50,3 +50,19 @@ def test_figures_are_shown_without_pyplot(cell: Cell) -> None:
     for draw in [*draws, "import matplotlib.pyplot\n" + draws[0]]:
         (output,) = cell(draw)
         assert output.output_type == "execute_result" and output.data["image/png"].startswith("iVBORw0KGgo"), draw
+
+
+def test_graph_plan_explanation_and_profile_are_tables(cell: Cell) -> None:
+    cell("x, w = sg.randn(64, 32).realize(), sg.randn(32, 16).realize()")
+    cell("with sg.profiler.profile() as prof:\n    (x @ w).sum().item()")
+    cell("z = ((x @ w) * 2).relu().sum(0).exp()")
+    cases = {
+        "z.graph()": "5 pending operations", "z.plan()": "2 kernels", "sg.explain(z)": "2 kernels; ",
+        "prof": " in all; ", "prof.key_averages()": " in all; ", "net": "parameters: 42, trained: 42",
+    }  # fmt: skip
+    for code, caption in cases.items():
+        (output,) = cell(code)
+        assert caption in output.data["text/html"].partition("</caption>")[0].partition("<caption>")[2], code
+        text = output.data["text/plain"]
+        assert code == "net" or (caption in text and "\\n" not in text), code
+        assert max(map(len, text.splitlines())) <= 80, code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -676,6 +677,11 @@ class Module:
     def extra_repr(self) -> str:
         """The text between the brackets of repr()."""
         return ""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the modules with their sizes, and repr() to be opened."""
+        text = html.escape(repr(self))
+        return f"{self.summary()._repr_html_()}<details><summary>repr</summary><pre>{text}</pre></details>"
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from ..base.tables import table_html
 
 __all__ = ["Summary"]
 
@@ -31,6 +32,15 @@ class Summary:
         self.lines = lines
         self.parameters = parameters
         self.trained = trained
+
+    def _repr_html_(self) -> str:
+        indented = ["\N{NO-BREAK SPACE}" * 4 * line.depth + line.name for line in self.lines]
+        rows = [[name, line.output, f"{line.parameters:,}"] for name, line in zip(indented, self.lines, strict=True)]
+        step = 1 if any(line.output for line in self.lines) else 2  # without the column of outputs
+        headings = ["module", "output", "parameters"][::step]
+        return table_html(
+            f"parameters: {self.parameters:,}, trained: {self.trained:,}", headings, [row[::step] for row in rows]
+        )
 
     def __repr__(self) -> str:
         names = [f"{'  ' * line.depth}{line.name}" for line in self.lines]

@@ -129,6 +129,12 @@ class profile:
     ) -> None:
         self.stop()
 
+    def __repr__(self) -> str:
+        return repr(self.key_averages())
+
+    def _repr_html_(self) -> str:
+        return self.key_averages()._repr_html_()
+
     def events(self) -> list[Event]:
         """Everything that happened, in order of its begin."""
         return list(self._events)

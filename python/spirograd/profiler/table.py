@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..base.tables import Rows, table_html, table_text
 from .events import Event
 
 __all__ = ["EventList", "Row"]
@@ -84,6 +85,12 @@ class EventList(list[Row]):
         self.wall = wall
         self._clocks = clocks
 
+    def __repr__(self) -> str:
+        return table_text(*_short(self))
+
+    def _repr_html_(self) -> str:
+        return table_html(*_short(self))
+
     def total_average(self) -> Row:
         """The sum of all rows but idle ones."""
         total = Row("Total", "")
@@ -132,13 +139,25 @@ _HEADINGS = (
 )  # fmt: skip
 
 
+def _short(rows: EventList) -> tuple[str, Sequence[str], Rows]:
+    """A table that fits a window: what took longest."""
+    kept = sorted(rows, key=lambda r: r.device_time_total + r.self_cpu_time_total, reverse=True)
+    cells = [
+        [r.key, r.category, *_cells(r, rows.wall, 0)[2:4], *_cells(r, rows.wall, 0)[6:8], str(r.count)] for r in kept
+    ]
+    columns = ["Name", "Category", "Self CPU %", "Self CPU", "Self GPU %", "Self GPU", "Calls"]
+    if not any(r.device_time_total for r in rows):
+        columns[4:6], cells = [], [[*row[:4], row[6]] for row in cells]
+    return f"{_time(rows.wall)} in all; .table() has every column", columns, cells
+
+
 def _time(us: float) -> str:
     return f"{us / 1e6:.3f}s" if us >= 1e6 else f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
 
 
 def _cells(row: Row, wall: float, width: int) -> list[str]:
     name = row.key
-    if len(name) > width:
+    if len(name) > width > 0:
         half = (width - 3) // 2
         name = f"{name[: width - 3 - half]}...{name[-half:]}"
     cpu, gpu = row.self_cpu_time_total, row.self_device_time_total

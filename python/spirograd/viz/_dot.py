@@ -13,6 +13,7 @@ from typing import Any
 import graphviz
 
 from .._core import Tensor
+from .._stages import NODE, STRIDES
 from .style import PALE
 
 MAX_NODES = 2000  # a few seconds for Graphviz; twice as many take ten times as long
@@ -22,7 +23,6 @@ MISSING = (
 )
 HELD = "#dbe9f4"
 
-NODE = re.compile(r"%(\d+) = (\w+) (\w+)\[([\d, ]*)\](?: folds([\d ]+))? \((.*)\)(  held)?")
 OPERAND = re.compile(r"%\d+|data|position|-?[\d.]+(?:e[+-]\d+)?|-?inf|-?nan")
 
 
@@ -119,7 +119,7 @@ def tensor_graph(root: Tensor, format: str, rankdir: str) -> Graph:
         shape = [int(size) for d, size in enumerate(sizes.split(", ") if sizes else []) if d not in folded]
         look = {"style": "filled", "fillcolor": HELD} if held else {}
         graph.node(f"n{number}", _record([str(shape), dtype]), shape="record", **look)
-        inputs = OPERAND.findall(re.sub(r" strides \[[-\d, ]*\]", "", operands))
+        inputs = OPERAND.findall(STRIDES.sub("", operands))
         constants = [] if "position" in inputs else [f"{float(text):g}" for text in inputs if text[0] not in "%d"]
         colours = list(dict.fromkeys(PALE[k % len(PALE)] for k in kernels.get(number, [])))
         look = {"style": "wedged" if len(colours) > 1 else "filled", "fillcolor": ":".join(colours)} if colours else {}
