@@ -101,9 +101,10 @@ int clear(PyObject* self) {
 
 // ---- operators
 
+std::string place(const Node* n) { return n->device < 0 ? "cpu" : "gpu:" + std::to_string(n->device); }
+
 [[noreturn]] void fail_devices(const char* op, const Node* a, const Node* b) {
-  auto name = [](const Node* n) { return n->device < 0 ? std::string("cpu") : "gpu:" + std::to_string(n->device); };
-  fail<ValueError>(op, "operands on different devices, " + name(a) + " and " + name(b), "move one with .to()");
+  fail<ValueError>(op, "operands on different devices, " + place(a) + " and " + place(b), "move one with .to()");
 }
 
 PyObject* of_values(Op op, const char* name, Node* a, Node* b) {
@@ -370,7 +371,20 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyValue, we
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     Object data(check(PyObject_GetAttrString(self, "data"))), grad(check(PyObject_GetAttrString(self, "grad")));
-    return check(PyUnicode_FromFormat("Value(data=%R, grad=%R)", data.get(), grad.get()));
+    const Node* n = node_of(self);
+    if (n->device < 0) return check(PyUnicode_FromFormat("Value(data=%R, grad=%R)", data.get(), grad.get()));
+    return check(
+        PyUnicode_FromFormat("Value(data=%R, grad=%R, device='%s')", data.get(), grad.get(), place(n).c_str()));
+  });
+}
+
+// By the numbers. Equal are only those that are the same node: values are kept in sets.
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  return guarded([&]() -> PyObject* {
+    Number k;
+    if (op == Py_EQ || op == Py_NE || (!is_value(b) && !scalar(b, k.value, k.is_int))) Py_RETURN_NOTIMPLEMENTED;
+    const Object x(as_float(a)), y(is_value(b) ? as_float(b) : Py_NewRef(b));
+    return check(PyObject_RichCompare(check(x.get()), check(y.get()), op));
   });
 }
 
@@ -445,6 +459,7 @@ void add_value_type(PyObject* module) {
                          slot(Py_nb_absolute, absolute),
                          slot(Py_nb_float, as_float),
                          slot(Py_tp_repr, repr),
+                         slot(Py_tp_richcompare, compare),
                          slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
                          slot(Py_tp_getattro, get_attribute),
                          slot(Py_tp_setattro, set_attribute),

@@ -196,6 +196,20 @@ PyObject* cpu(PyObject* self, PyObject*) {
 }
 PyObject* item(PyObject* self, PyObject*) { return get_data(self, nullptr); }
 
+PyObject* format(PyObject* self, PyObject* spec) {
+  return guarded([&] {
+    if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return check(PyObject_Str(self));
+    return check(PyObject_Format(Object(check(get_data(self, nullptr))).get(), spec));
+  });
+}
+PyObject* rounded(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&] {
+    const Object data(check(get_data(self, nullptr)));
+    if (count > 1) fail<TypeError>("round", std::to_string(count) + " arguments", "give the digits alone");
+    return check(PyObject_CallMethod(data.get(), "__round__", count ? "(O)" : nullptr, count ? args[0] : nullptr));
+  });
+}
+
 }  // namespace
 
 PyGetSetDef value_attributes[] = {
@@ -225,6 +239,9 @@ PyMethodDef value_methods[] = {
     {"to", to, METH_O, "to(device, /)\n--\n\nThe value on another device; the graph goes on through it."},
     {"cpu", cpu, METH_NOARGS, "cpu()\n--\n\nThe value on the CPU; the graph goes on through it."},
     {"item", item, METH_NOARGS, "item()\n--\n\nThe number."},
+    {"__format__", format, METH_O, "__format__(spec, /)\n--\n\nThe number in this format."},
+    {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(rounded)), METH_FASTCALL,
+     "__round__(digits=None, /)\n--\n\nThe number, rounded."},
     {}};
 #undef SG_METHOD
 

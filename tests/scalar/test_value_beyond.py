@@ -178,3 +178,13 @@ def test_gradients_go_through_two_tapes_and_back_to_the_cpu() -> None:
     y = moved + twice
     y.backward()
     assert x.grad == 3
+
+
+def test_values_are_written_rounded_and_compared_as_numbers(device: sg.Device) -> None:
+    a, b = sg.Value(2.125, device=device), sg.Value(-3, device=device)
+    assert f"{a:.2f} {b:3d}" == "2.12  -3" and f"{a}" == str(a) and round(a, 1) == 2.1 and round(a) == 2
+    assert b < a > 2 and a >= 2.125 and a < 3 and sorted([a, b]) == [b, a] and max(a, b) is a and not a < float("nan")
+    assert a != sg.Value(2.125, device=device), "equal is what is the same node"
+    assert repr(a) == "Value(data=2.125, grad=0" + (")" if device.kind == "cpu" else f", device='{device}')")
+    with pytest.raises(TypeError, match="'<' not supported"):
+        _ = a < "3"
