@@ -188,10 +188,12 @@ Object to_sparse(PyObject* self) {
   Object module(check(PyImport_ImportModule("spirograd.sparse")));
   return Object(check(PyObject_CallMethod(module.get(), "from_dense", "O", self)));
 }
-Object numpy_async(PyObject* self) {
+Object awaited(const char* function, PyObject* self) {
   Object module(check(PyImport_ImportModule("spirograd._reading")));
-  return Object(check(PyObject_CallMethod(module.get(), "numpy_async", "O", self)));
+  return Object(check(PyObject_CallMethod(module.get(), function, "O", self)));
 }
+Object numpy_async(PyObject* self) { return awaited("numpy_async", self); }
+Object item_async(PyObject* self) { return awaited("item_async", self); }
 Object html(PyObject* self) { return printed("tensor_html", self, nullptr); }
 
 constexpr auto kMethod = Scope::method;
@@ -290,6 +292,11 @@ const Callable callables[] = {
      "numpy() for `await`: what is pending is started at once, and the event loop goes on until the values are there."
      "\n\nExample:\n    >>> import asyncio\n    >>> async def main():\n    ...     return await "
      "sg.arange(3).numpy_async()\n    >>> asyncio.run(main()).tolist()\n    [0, 1, 2]",
+     kMethod},
+    {"item_async", bound<item_async>, "", "Coroutine[Any, Any, Any]",
+     "item() for `await`, as in a server or a cell of a notebook.\n\nRaises:\n    ValueError: there is not one element."
+     "\n\nExample:\n    >>> import asyncio\n    >>> async def main():\n    ...     return await "
+     "sg.arange(3).sum().item_async()\n    >>> asyncio.run(main())\n    3",
      kMethod},
     {"__deepcopy__", bound<deepcopy>, "memo: Any", "Tensor",
      "For copy.deepcopy: a copy of a leaf and its gradient; tensors that share memory still do among the "

@@ -191,3 +191,13 @@ def test_other_tasks_go_on_meanwhile(device: sg.Device) -> None:
 
     asyncio.run(main())
     assert ticks >= 2
+
+
+def test_an_awaited_number(device: sg.Device) -> None:
+    async def main() -> list[Any]:
+        x = sg.arange(4, device=device)
+        return await asyncio.gather(x.sum().item_async(), x.bfloat16().mean().item_async())
+
+    assert asyncio.run(main()) == [6, 1.5]
+    with pytest.raises(ValueError, match="item_async: the tensor has 3 elements; reduce it to one, or use numpy_async"):
+        asyncio.run(sg.ones(3, device=device).item_async())

@@ -284,7 +284,7 @@ NOT_OPS: dict[str, str] = {
                     "memory shared with other libraries: test_interop.py"),
     **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "gpu", "cuda",
                      "_repr_html_", "__reduce_ex__", "__copy__", "__deepcopy__", "__format__", "numpy_async",
-                     "to_sparse"],
+                     "item_async", "to_sparse"],
                     "values in and out, and to another device: test_python_api.py, test_interop.py, test_printing.py, "
                     "test_later_reads.py, test_sparse.py"),
     **dict.fromkeys(["to", "type", "type_as", "float", "double", "half", "bfloat16", "int", "long", "short", "char",
