@@ -2,12 +2,59 @@
 // and the argument. Knows no op.
 #include "bind/arguments.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
 #include "base/shape.hpp"
+#include "bind/signature.hpp"
 
 namespace sg::bind {
 namespace {
 
 bool is_index(PyObject* o) { return PyIndex_Check(o) && !PySequence_Check(o); }
+
+// How many letters must be put in, left out or changed to make one word of the other.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t before = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j)
+      before = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, before + (a[i] != b[j])}));
+  }
+  return row.back();
+}
+
+// The first keyword that the function lacks, and the nearest that it has.
+[[noreturn]] void fail_keyword(const std::string& op, const Call& call) {
+  const std::vector<Parameter>& parameters = parameters_of(*call.callable);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.names); ++i) {
+    const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.names, i));
+    const std::string_view given = text ? text : "?";
+    const Parameter* nearest = nullptr;
+    size_t least = 3;
+    std::string all;
+    bool known = false;
+    for (const Parameter& p : parameters) {
+      all += (all.empty() ? "" : ", ") + p.name;
+      for (std::string_view name : {std::string_view(p.name), std::string_view(p.alias ? p.alias : p.name)}) {
+        known |= given == name;
+        if (const size_t d = distance(given, name); d < std::min(least, given.size())) {
+          least = d;
+          nearest = &p;
+        }
+      }
+    }
+    if (known) continue;
+    fail<TypeError>(op, "unknown keyword '" + std::string(given) + "'",
+                    nearest       ? "did you mean " + nearest->name + "?"
+                    : all.empty() ? "it takes none"
+                                  : "its keywords are " + all);
+  }
+  fail<TypeError>(op, "an argument is given twice", "give it once");
+}
 
 }  // namespace
 
@@ -57,14 +104,7 @@ void Arguments::done() {
   if (next_ < call_.count)
     fail<TypeError>(op_, std::to_string(call_.count - next_) + " argument(s) too many",
                     "see help(spirograd." + std::string(op_) + ")");
-  if (call_.names && named_ < PyTuple_GET_SIZE(call_.names)) {
-    std::string all;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call_.names); ++i) {
-      const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call_.names, i));
-      all += (i ? ", " : "") + std::string(text ? text : "?");
-    }
-    fail<TypeError>(op_, "unknown keyword among (" + all + ")", "see help(spirograd." + std::string(op_) + ")");
-  }
+  if (call_.names && named_ < PyTuple_GET_SIZE(call_.names)) fail_keyword(op_, call_);
 }
 
 bool Arguments::flag(const char* name, bool fallback, const char* alias) {

@@ -57,6 +57,9 @@ DeviceId parse(const std::string& text) {
   if (text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
       std::all_of(text.begin() + 4, text.end(), [](unsigned char c) { return std::isdigit(c); }))
     return gpu_id(std::stoi(text.substr(4)));
+  if (text.starts_with("cuda"))
+    fail<ValueError>("device", "'" + text + "' names no device: GPUs are used through Vulkan",
+                     "use \"gpu" + text.substr(4) + "\"");
   fail<ValueError>("device", "'" + text + "' names no device", "use \"cpu\", \"gpu\" or \"gpu:1\"");
 }
 

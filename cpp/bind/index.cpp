@@ -73,7 +73,9 @@ void take_slice(Cursor& at, PyObject* key) {
       fail<ValueError>("getitem", "a slice step of 0", "use steps of 1 or more");
     fail<TypeError>("getitem", "a slice needs integers or None", "write x[1:3]");
   }
-  if (step < 1) fail<ValueError>("getitem", "a slice step of " + std::to_string(step), "use steps of 1 or more");
+  if (step < 1)
+    fail<ValueError>("getitem", "a slice step of " + std::to_string(step),
+                     step == -1 ? "use .flip(" + std::to_string(at.dim) + ")" : "use .flip() and a step above 0");
   const Py_ssize_t count = PySlice_AdjustIndices(at.x.shape()[at.dim], &start, &stop, step);
   at.x = slice(at.x, at.dim++, start, count, step);
 }

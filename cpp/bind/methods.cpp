@@ -5,6 +5,8 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "bind/autocast.hpp"
 #include "bind/bound.hpp"
@@ -36,11 +38,38 @@ constexpr size_t kMaxCallables = 640;
 Callable callables_added[kMaxCallables];
 size_t rows_used = 0;
 
+bool names_function(std::string_view word) {
+  static const auto* names = [] {
+    auto* all = new std::unordered_set<std::string_view>;
+    for (const OpInfo* op : all_ops()) all->insert(op->name);
+    for (size_t i = 0; i < rows_used; ++i)
+      if (callables_added[i].scope != Scope::function) all->insert(callables_added[i].name);
+    return all;
+  }();
+  return names->contains(word);
+}
+
+// Functions are made of others: the message begins with the one that was called.
+template <class E>
+[[noreturn]] void fail_by_name(const E& error, const char* called) {
+  const std::string_view message = error.what();
+  const size_t colon = message.find(": ");
+  if (*called == '_' || colon == message.npos || !names_function(message.substr(0, colon))) throw E(error);
+  throw E(called + std::string(message.substr(colon)));
+}
+
 PyObject* run(const Call& call) {
   if (work_is_due.load(std::memory_order_relaxed)) stream();
   const bool tell = observer;  // not of the call that sets it
-  PyObject* result = call.callable->autocast != Autocast::none && autocast_is_on() ? call_autocast(call)
-                                                                                   : call.callable->body.run(call);
+  PyObject* result;
+  try {
+    const bool casts = call.callable->autocast != Autocast::none && autocast_is_on();
+    result = casts ? call_autocast(call) : call.callable->body.run(call);
+  } catch (const ValueError& error) {
+    fail_by_name(error, call.callable->name);
+  } catch (const TypeError& error) {
+    fail_by_name(error, call.callable->name);
+  }
   return tell && observer ? observed(call, result) : result;
 }
 

@@ -2,6 +2,7 @@
 #include "bind/tensor.hpp"
 
 #include <new>
+#include <string_view>
 
 #include "bind/arguments.hpp"
 #include "bind/autocast.hpp"
@@ -28,6 +29,14 @@ Tensor cast_first(const Tensor& a, const Tensor& b) {
   return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
 }
 
+// A list is no tensor, and repeats itself as often as an integer says.
+void refuse_list(const std::string_view op, PyObject* other, const Tensor& x) {
+  if (op == "eq" || op == "ne" || !(PyList_Check(other) || PyTuple_Check(other))) return;
+  if (op == "mul" && !is_float(x.dtype()) && x.numel() == 1) return;
+  fail<TypeError>(std::string(op), "one operand is a tensor, the other a " + type_name(other),
+                  "make a tensor of it with sg.tensor()");
+}
+
 // `name`: of the function that takes complex numbers, too.
 template <Binary op, OperatorName name = "">
 PyObject* binary(PyObject* a, PyObject* b) {
@@ -38,6 +47,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
     const DeviceId device = device_of_either(a, b);
     const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
     if (x && y) return wrap(op(*x, *y));
+    if constexpr (name.text[0] != 0) refuse_list(name.text, x ? b : a, x ? *x : *y);
     Py_RETURN_NOTIMPLEMENTED;
   });
 }

@@ -142,6 +142,14 @@ Number as_type(const Tensor& x, DType t) {
 // A tensor without dimensions on the CPU goes where the others are, as in PyTorch.
 bool may_move(const Tensor& x) { return !x.is_number() && x.rank() == 0 && !x.device().is_gpu(); }
 
+[[noreturn]] void fail_devices(const std::string& op, const Tensor& a, const Tensor& b) {
+  const bool of_both = a.device().is_gpu() && b.device().is_gpu();
+  const DeviceId gpu = a.device().is_gpu() ? a.device() : b.device();
+  fail<ValueError>(
+      op, "inputs are on different devices, " + a.device().str() + " and " + b.device().str(),
+      std::string("move ") + (of_both ? "one" : "the one on the CPU") + " with .to(\"" + gpu.str() + "\")");
+}
+
 struct CommonDevice {
   DeviceId device;
   bool all_there = true;
@@ -154,10 +162,7 @@ CommonDevice device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
     if (x.is_number()) continue;
     if (first && !(x.device() == first->device())) all_there = false;
     if (!first || (may_move(*first) && !may_move(x))) first = &x;
-    if (!all_there && !(x.device() == first->device()) && !may_move(x))
-      fail<ValueError>(op.name,
-                       "inputs are on different devices, " + first->device().str() + " and " + x.device().str(),
-                       "move one with .to(\"" + first->device().str() + "\")");
+    if (!all_there && !(x.device() == first->device()) && !may_move(x)) fail_devices(op.name, *first, x);
   }
   return {first->device(), all_there};
 }
@@ -188,9 +193,7 @@ DType result_type(const std::vector<Tensor>& inputs) { return common_type(inputs
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs) {
   const Tensor* first = *inputs.begin();
   for (const Tensor* t : inputs)
-    if (!(t->device() == first->device()))
-      fail<ValueError>(op, "inputs are on different devices, " + first->device().str() + " and " + t->device().str(),
-                       "move one with .to(\"" + first->device().str() + "\")");
+    if (!(t->device() == first->device())) fail_devices(op, *first, *t);
   return first->device();
 }
 

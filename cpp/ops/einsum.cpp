@@ -186,6 +186,12 @@ void check_result(const std::string& text, const std::vector<Label>& result, con
   }
 }
 
+std::string shapes_of(const std::vector<Term>& list) {
+  std::string all;
+  for (const Term& o : list) all += (all.empty() ? " " : ", ") + o.x.shape().str();
+  return all;
+}
+
 // Sizes of a label agree, or are 1.
 void check_sizes(const std::string& text, const std::vector<Term>& list) {
   for (const Term& a : list)
@@ -195,7 +201,10 @@ void check_sizes(const std::string& text, const std::vector<Term>& list) {
         if (other < 0) continue;
         const int64_t m = a.x.shape()[static_cast<int>(d)], n = b.x.shape()[other];
         if (m != n && m != 1 && n != 1)
-          bad(text, "sizes " + std::to_string(m) + " and " + std::to_string(n) + " of one dimension");
+          fail<ValueError>("einsum",
+                           std::string("'") + static_cast<char>(a.labels[d]) + "' is " + std::to_string(m) + " and " +
+                               std::to_string(n) + " in '" + text + "', shapes" + shapes_of(list),
+                           "a letter has one size");
       }
 }
 

@@ -162,6 +162,8 @@ def __getattr__(name: str) -> Any:
     if name in _elsewhere:
         module, _, attribute = _elsewhere[name].partition(".")
         return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
+    if name == "cuda":
+        raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

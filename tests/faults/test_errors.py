@@ -55,9 +55,29 @@ def in_itself() -> list[Any]:
         (lambda: sg.tensor([1], requires_grad=True), TypeError,
          "requires_grad: a tensor of int64 has no gradient; use float32 or float64"),
         (lambda: sg.zeros(2, shap=3), TypeError,
-         "zeros: unknown keyword among (shap); see help(spirograd.zeros)"),
+         "zeros: unknown keyword 'shap'; did you mean size?"),
         (lambda: sg.zeros(), TypeError, "zeros: argument size is missing; see help(spirograd.zeros)"),
-        (lambda: sg.zeros(-1), ValueError, "full: negative size in shape [-1]; use sizes of 0 or more"),
+        (lambda: ones(2).sum(axes=0), TypeError, "sum: unknown keyword 'axes'; did you mean dim?"),
+        (lambda: ones(2).sum(colour=0), TypeError,
+         "sum: unknown keyword 'colour'; its keywords are dim, keepdim, dtype"),
+        (lambda: ones(2).sum(0, dim=0), TypeError, "sum: argument dim is given twice; give it once"),
+        (lambda: ones(2) * [1, 2], TypeError,
+         "mul: one operand is a tensor, the other a list; make a tensor of it with sg.tensor()"),
+        (lambda: (1, 2) - ones(2), TypeError,
+         "sub: one operand is a tensor, the other a tuple; make a tensor of it with sg.tensor()"),
+        (lambda: sg.einsum("bij,bjk->bik", ones(2, 3, 4), ones(2, 5, 6)), ValueError,
+         "einsum: 'j' is 4 and 5 in 'bij,bjk->bik', shapes [2, 3, 4], [2, 5, 6]; a letter has one size"),
+        (lambda: ones(3).view(2, 2), ValueError,
+         "view: [3] has 3 elements, [2, 2] does not; keep the number of elements"),
+        (lambda: sg.nn.Linear("2", 2), TypeError, "Linear: in_features is '2', a str; give a whole number"),
+        (lambda: sg.nn.Conv2d(1, 2.0, 3), TypeError, "Conv2d: out_channels is 2.0, a float; give a whole number"),
+        (lambda: sg.optim.SGD(sg.nn.Linear(2, 2), lr=0.1), TypeError,
+         "SGD: params is a Linear; pass its parameters()"),
+        (lambda: sg.nn.functional.mse_loss(ones(2), 1.0), TypeError,
+         "mse_loss: target is a float; a tensor is needed"),
+        (lambda: sg.cuda, AttributeError,
+         'cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator'),
+        (lambda: sg.zeros(-1), ValueError, "zeros: negative size in shape [-1]; use sizes of 0 or more"),
         (lambda: sg.zeros(2.0), TypeError, "zeros: sizes are needed, got float; give ints or a tuple of ints"),
         (lambda: sg.zeros("ab"), TypeError, "zeros: an integer is needed, got str; give an int"),
         (lambda: sg.zeros(*[1] * 9), ValueError, None),
@@ -82,7 +102,7 @@ def in_itself() -> list[Any]:
         (lambda: ones(2, 3).sum(0, False, 1), TypeError, "sum: 1 argument(s) too many; see help(spirograd.sum)"),
         (lambda: ones(2, 3).sum("a"), TypeError, "sum: an integer is needed, got str; give an int"),
         (lambda: ones(0, 3).max(), ValueError,
-         "amax: no elements along dimension 0 of [0, 3]; check the shape first"),
+         "max: no elements along dimension 0 of [0, 3]; check the shape first"),
         (lambda: ones(2, 3) + ones(4, 2), ValueError,
          "add: shapes do not broadcast, [2, 3] and [4, 2] (3 vs 2); reshape one side or insert a dimension of size 1"),
         (lambda: ones(2, 3) @ ones(4, 2), ValueError,
@@ -100,7 +120,7 @@ def in_itself() -> list[Any]:
         (lambda: ones(2)[2], IndexError, "getitem: index 2 out of range for dimension 0 of size 2; use -2 to 1"),
         (lambda: ones(2)[0, 0], IndexError, "getitem: 2 indices for shape [2]; use at most one a dimension"),
         (lambda: ones(())[0], IndexError, None),
-        (lambda: ones(3)[::-1], ValueError, "getitem: a slice step of -1; use steps of 1 or more"),
+        (lambda: ones(3)[::-1], ValueError, "getitem: a slice step of -1; use .flip(0)"),
         (lambda: ones(3)[::0], ValueError, "getitem: a slice step of 0; use steps of 1 or more"),
         (lambda: ones(3)[1.0], TypeError,
          "getitem: an index of type float is not supported; use integers, slices, None, ..., tensors, arrays and "
@@ -155,7 +175,8 @@ def in_itself() -> list[Any]:
          "mse_loss: input has shape [2], target [2, 1]; reshape one of them"),
         (lambda: nn.Sequential(1), TypeError, "Sequential: module 0 is a int; pass modules"),
         # devices
-        (lambda: sg.device("cuda"), ValueError, "device: 'cuda' names no device; use \"cpu\", \"gpu\" or \"gpu:1\""),
+        (lambda: sg.device("cuda"), ValueError,
+         "device: 'cuda' names no device: GPUs are used through Vulkan; use \"gpu\""),
         (lambda: sg.zeros(1, device=3), TypeError,
          "device: a Device or a string is needed, got int; use \"cpu\", \"gpu\" or \"gpu:1\""),
         (lambda: sg.device(3, 1), TypeError,
@@ -244,8 +265,17 @@ def test_wrong_devices() -> None:
         with pytest.raises(sg.DeviceUnavailableError):
             ones(2, device="gpu")
         return
-    with pytest.raises(ValueError, match=r"add: inputs are on different devices, cpu and gpu:0; move one with .to"):
+    with pytest.raises(
+        ValueError, match=r"add: inputs are on different devices, cpu and gpu:0; move the one on the CPU with .to\("
+    ):
         ones(2) + ones(2, device="gpu")
+    target = sg.zeros(2, dtype=sg.int64)
+    with pytest.raises(ValueError, match=r"^cross_entropy: inputs .*; move the one on the CPU with .to\(\"gpu:0\"\)$"):
+        sg.cross_entropy(ones(2, 3, device="gpu"), target)
+    for layer, shape in ((sg.nn.BatchNorm1d(3), (2, 3)), (sg.nn.LSTM(3, 3), (2, 2, 3)), (sg.nn.Linear(3, 3), (2, 3))):
+        for model in (layer.to("gpu"), sg.nn.Sequential(layer)):
+            with pytest.raises(ValueError, match=f"^({type(layer).__name__}|linear): inputs are on different devices"):
+                model(ones(*shape))
 
 
 @pytest.mark.parametrize(

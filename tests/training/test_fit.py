@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -498,6 +499,18 @@ def test_what_is_wrong_is_said() -> None:
         assert words in str(raised.value)
     with pytest.raises(IndexError, match="cross_entropy: index 5 out of range"):
         sg.fit(network(), x, y + 4 * (y == 1), **QUIET)
+
+
+def test_wrong_options_say_what_to_give() -> None:
+    x, y = moons(8)
+    for options, error, words in (
+        ({"validation_data": x}, ValueError, "fit: validation_data is a ndarray without a target; give (x, y)"),
+        ({"validation_split": 1.5}, ValueError, "fit: validation_split is 1.5; use 0 to 1"),
+        ({"callbacks": ["EMA"]}, TypeError, "fit: the callback 'EMA' is a str; give an object, EMA(...)"),
+        ({"callbacks": [callbacks.EMA]}, TypeError, "fit: the callback 'EMA' is a type; give an object, EMA(...)"),
+    ):
+        with pytest.raises(error, match=re.escape(words)):
+            sg.fit(network(), x, y, **QUIET, **options)
 
 
 # ---- what it shows ---------------------------------------------------------------------------------------------------

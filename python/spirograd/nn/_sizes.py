@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 Size = int | Sequence[int]
+
+
+def check_counts(layer: object, **counts: Any) -> None:
+    """TypeError or ValueError where one of these is no whole number of 0 or more."""
+    for name, value in counts.items():
+        if not hasattr(value, "__index__"):
+            kind = type(value).__name__
+            raise TypeError(f"{type(layer).__name__}: {name} is {value!r}, a {kind}; give a whole number")
+        if value < 0:
+            raise ValueError(f"{type(layer).__name__}: {name} is {value}; give 0 or more")
 
 
 def for_each_dimension(op: str, what: str, size: Size, dims: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
-from ._sizes import Size, for_each_dimension
+from ._sizes import Size, check_counts, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import TensorModule
 from .parameter import Parameter
@@ -52,6 +52,7 @@ class _Convolution(TensorModule):
     ) -> None:
         super().__init__()
         name = type(self).__name__
+        check_counts(self, in_channels=in_channels, out_channels=out_channels)
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"{name}: {in_channels} channels to {out_channels} in {groups} groups; use a divisor of both"

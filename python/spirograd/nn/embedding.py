@@ -8,6 +8,7 @@ from .._core import Tensor, empty
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
+from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
 
@@ -56,6 +57,7 @@ class Embedding(TensorModule):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__()
+        check_counts(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(f"Embedding: padding_idx {padding_idx} is out of range for {num_embeddings} rows")
         self.num_embeddings = num_embeddings

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, empty
 from . import init
+from ._sizes import check_counts
 from .functional import bilinear, linear
 from .module import Module, TensorModule
 from .parameter import Parameter
@@ -42,6 +43,7 @@ class Linear(TensorModule):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__()
+        check_counts(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))

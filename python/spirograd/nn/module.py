@@ -102,9 +102,13 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracer.recording is not None:
             tracer.calls(self)
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.call(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.call(self, args, kwargs)
+        except ValueError as error:
+            _name_layer(self, error)
+            raise
 
     # ---- what belongs to it ----------------------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -688,6 +692,13 @@ class Module:
         lines = extra.split("\n") if extra else []
         children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]
         return _tree(type(self).__name__, lines, children)
+
+
+def _name_layer(layer: Module, error: ValueError) -> None:
+    """Where inputs are on different devices, the layer of the package stands in place of the operation inside it."""
+    name, found, what = str(error).partition(": inputs are on different devices")
+    if found and name.islower() and type(layer).__module__.startswith("spirograd.nn."):
+        error.args = (f"{type(layer).__name__}{found}{what}",)
 
 
 def _tree(name: str, lines: list[str], children: list[str]) -> str:

@@ -10,6 +10,7 @@ from .._core import Tensor, ones, zeros
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
+from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
 
@@ -68,6 +69,7 @@ class _RunningNorm(_Norm):
         bias: bool,
     ) -> None:
         super().__init__()
+        check_counts(self, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Tensor, cat, empty, pad, stack, zeros
 from . import init
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
+from ._sizes import check_counts
 from .functional import dropout, linear
 from .module import Module
 from .parameter import Parameter
@@ -34,6 +35,7 @@ class _Weights(Module):
 
     def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool) -> None:
         super().__init__()
+        check_counts(self, input_size=input_size, hidden_size=hidden_size)
         if input_size < 1 or hidden_size < 1:
             raise ValueError(
                 f"{type(self).__name__}: input_size {input_size}, hidden_size {hidden_size}; both must be positive"

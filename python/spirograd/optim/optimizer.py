@@ -92,6 +92,8 @@ class Optimizer:
         self._pre_hooks: dict[int, Any] = {}
         self._post_hooks: dict[int, Any] = {}
         self._step_count = 0
+        if hasattr(params, "parameters"):
+            raise TypeError(f"{self._name}: params is a {type(params).__name__}; pass its parameters()")
         groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not groups:
             raise ValueError(f"{self._name}: no parameters; pass model.parameters()")

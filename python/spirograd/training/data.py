@@ -194,6 +194,8 @@ def held_back(
 ) -> tuple[Data, Data | None]:
     """The data for training, and those for validation after each epoch."""
     if share:
+        if not 0 < share < 1:
+            raise ValueError(f"fit: validation_split is {share}; use 0 to 1, the share of the rows")
         if validation_data is not None:
             raise ValueError("fit: both validation_data and validation_split are given; give one")
         if not isinstance(data, Rows):
@@ -201,6 +203,9 @@ def held_back(
         return data.split(share, shuffle, seed)
     if validation_data is None:
         return data, None
+    if isinstance(validation_data, (Tensor, np.ndarray)):
+        kind = type(validation_data).__name__
+        raise ValueError(f"fit: validation_data is a {kind} without a target; give (x, y), or what gives batches")
     pair = validation_data if isinstance(validation_data, tuple) else (validation_data, None)
     if len(pair) != 2:
         raise ValueError(f"fit: validation_data has {len(pair)} parts; give (x, y), or what gives batches")

@@ -155,7 +155,7 @@ def fit(
         learner, model = joined(model, optimizer, data, later, on_device_lost)
     training = Training(model, optimizer, epochs)
     training.writes = not distributed or get_rank() == 0
-    followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
+    followers = [_follower(c) for c in callbacks]
     sums = Sums("fit", loss_of, metrics)
     sums.joint = distributed and get_world_size() > 1
     step = Step(learner, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
@@ -260,6 +260,13 @@ def predict(model: Module, x: Any, *, batch_size: int = 32, precision: str | Non
     return run_prediction(
         model, inputs_of("predict", x, place, batch_size), casts_of("predict", precision, place.device)
     )
+
+
+def _follower(given: Any) -> Callback:
+    if isinstance(given, (str, type)):
+        name = given if isinstance(given, str) else given.__name__
+        raise TypeError(f"fit: the callback {name!r} is a {type(given).__name__}; give an object, {name}(...)")
+    return given if isinstance(given, Callback) else LearningRateScheduler(given)
 
 
 def _replayed(compile: bool | None, step: Step, sums: Sums, followers: Sequence[Callback]) -> ReplayedStep | None:

@@ -61,6 +61,9 @@ def _reduced(op: str, losses: Tensor, reduction: str) -> Tensor:
 
 
 def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
+    for name, value in (("input", input), ("target", target)):
+        if not hasattr(value, "shape"):
+            raise TypeError(f"{op}: {name} is a {type(value).__name__}; a tensor is needed")
     if input.shape != target.shape:
         raise ValueError(f"{op}: input has shape {list(input.shape)}, target {list(target.shape)}; reshape one of them")
 
