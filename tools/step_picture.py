@@ -12,8 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import graphviz
+import pygraphviz
+
 import spirograd as sg
-from spirograd.viz._dot import NODE, OPERAND, Graph
+from spirograd._stages import NODE
+from spirograd.viz._dot import OPERAND
 from spirograd.viz.style import PALE
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "step.svg"
@@ -31,13 +35,13 @@ def step() -> list[tuple[str, Any]]:
         return [("loss", loss), ("w", w - 0.1 * w.grad), ("b", b - 0.1 * b.grad)]
 
 
-def draw(results: list[tuple[str, Any]]) -> Graph:
+def draw(results: list[tuple[str, Any]]) -> graphviz.Digraph:
     """An operation that several kernels compute for themselves is in the frame of the first."""
     kernels = results[0][1].plan()
     home = {str(node): k for k in reversed(range(len(kernels))) for node in kernels[k].nodes}
     lines = {m[1]: m for _, result in results for m in map(NODE.fullmatch, result.graph().splitlines()) if m}
     look = {"fontname": "Helvetica", "fontsize": "13"}
-    graph = Graph(
+    graph = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.15", "ranksep": "0.25", "bgcolor": "white", **look},
         node_attr={"shape": "box", "style": "rounded,filled", "fillcolor": "white", "height": "0.3", **look},
     )
@@ -60,4 +64,5 @@ def draw(results: list[tuple[str, Any]]) -> Graph:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1] if len(sys.argv) > 1 else PICTURE).write_bytes(draw(step()).pipe("svg"))
+    drawing = pygraphviz.AGraph(string=draw(step()).source)
+    drawing.draw(sys.argv[1] if len(sys.argv) > 1 else PICTURE, format="svg", prog="dot")

@@ -16,7 +16,7 @@ folder=$root/build/windows_tests
 site=$folder/Lib/site-packages
 # NumPy is the newest that Wine 10 starts. Not for Windows, or not without its compiler: pygraphviz, MPICH.
 names=(numpy==2.1.3 colorama 'pytest>=9.1' pytest-xdist hypothesis micrograd==0.1.0 pillow onnx onnxruntime gguf safetensors
-  sentencepiece ml_dtypes einops graphviz tqdm matplotlib scikit-learn tokenizers pyarrow)
+  sentencepiece ml_dtypes einops matplotlib scikit-learn tokenizers pyarrow)
 stamp=$(sha256sum "${wheels[0]}" tools/windows_tests.sh | sha256sum | cut -c1-32)
 if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$stamp" ]; then
   rm -rf "$folder"

@@ -62,7 +62,6 @@ def test_every_public_name_is_there() -> None:
             "onnx: the package onnx is not installed; pip install spirograd[onnx]",
         ),
         ("sg.onnx.load('x.onnx')", "onnx: the package onnx is not installed; pip install spirograd[onnx]"),
-        ("sg.viz.draw_dot(sg.ones(1))", "draw_dot: the package graphviz is not installed; pip install graphviz"),
         ("sg.viz.plot_history(history)", "viz: the package matplotlib is not installed; pip install spirograd[viz]"),
         (
             "sg.viz.plot_decision_boundary(sg.nn.Linear(2, 2), [[0.0, 1.0], [1.0, 0.0]], [0, 1])",

@@ -90,7 +90,6 @@ def test_demo(device: sg.Device, tmp_path: Path) -> None:
 
 
 def test_trace_graph(tmp_path: Path) -> None:
-    pytest.importorskip("graphviz", reason="graphs need graphviz")
     if not shutil.which("dot"):
         pytest.importorskip(
             "pygraphviz", exc_type=ImportError, reason="neither Graphviz's program dot nor pygraphviz is here"

@@ -7,6 +7,7 @@ import re
 import pytest
 
 pytest.importorskip("graphviz", reason="the picture needs graphviz")
+pytest.importorskip("pygraphviz", exc_type=ImportError, reason="and pygraphviz")
 import step_picture
 
 

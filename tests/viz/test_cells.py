@@ -66,3 +66,9 @@ def test_graph_plan_explanation_and_profile_are_tables(cell: Cell) -> None:
         text = output.data["text/plain"]
         assert code == "net" or (caption in text and "\\n" not in text), code
         assert max(map(len, text.splitlines())) <= 80, code
+
+
+def test_a_graph_is_a_picture(cell: Cell) -> None:
+    cell("import os, sys; path, os.environ['PATH'] = os.environ['PATH'], ''; sys.modules['pygraphviz'] = None")
+    (output,) = cell("v = sg.MLP(2, [2, 1])([1.0, 2.0])\nsg.viz.draw_dot(v)")
+    assert output.data["image/svg+xml"].startswith('<svg style="max-width: 100%; height: auto" ')

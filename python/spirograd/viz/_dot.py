@@ -6,17 +6,21 @@ from the text of `Tensor.graph()`. Deep graphs are walked without recursion.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import graphviz
 
 from .._core import Tensor
 from .._stages import NODE, STRIDES
+from ._layers import Box, svg
 from .style import PALE
 
 MAX_NODES = 2000  # a few seconds for Graphviz; twice as many take ten times as long
+SMALL = 300  # nodes and operations that are laid out here
+MANY = 8  # nodes that are drawn from the top down
 MISSING = (
     "draw_dot: Graphviz's program 'dot' is not here; apt-get install graphviz (or brew install graphviz, or "
     "pip install pygraphviz, which brings its own), or give the text in .source to another viewer"
@@ -26,54 +30,91 @@ HELD = "#dbe9f4"
 OPERAND = re.compile(r"%\d+|data|position|-?[\d.]+(?:e[+-]\d+)?|-?inf|-?nan")
 
 
-class Graph(graphviz.Digraph):  # type: ignore[misc]
-    """A `graphviz.Digraph` that pygraphviz draws where there is no program `dot`, and that a notebook shows as text
-    where there is neither."""
+class Graph:
+    """A picture of boxes and arrows, which a notebook shows.
 
-    def pipe(self, format: str | None = None, encoding: str | None = None, **options: Any) -> Any:
-        """The picture as bytes, or as text with an encoding."""
+    Graphviz's program `dot` draws it, or the package pygraphviz; where neither is installed, graphs of up to
+    300 nodes are drawn as SVG all the same.
+
+    Attributes:
+        format: of the picture, where none is given.
+        source: the graph in Graphviz's language.
+    """
+
+    def __init__(self, format: str, rankdir: str | None) -> None:
+        self.format = format
+        self._rankdir = rankdir
+        self._boxes: dict[str, Box] = {}
+        self._edges: list[tuple[str, str]] = []
+
+    def _node(self, name: str, cells: Sequence[str], round: bool = False, colours: Sequence[str] = ()) -> None:
+        self._boxes[name] = Box(cells, round, colours)
+
+    def _edge(self, start: str, end: str) -> None:
+        self._edges.append((start, end))
+
+    @property
+    def _direction(self) -> str:
+        return self._rankdir or ("LR" if sum(not box.round for box in self._boxes.values()) < MANY else "TB")
+
+    @property
+    def source(self) -> str:
+        lines = [f"\tgraph [rankdir={self._direction}]", "\tnode [fontname=monospace fontsize=12]"]
+        for name, box in self._boxes.items():
+            label = _quoted(_record(box.cells) if len(box.cells) > 1 else box.cells[0])
+            look = "" if box.round else " shape=record"
+            if box.colours:
+                style = "wedged" if len(box.colours) > 1 else "filled"
+                look += f' style={style} fillcolor="{":".join(box.colours)}"'
+            lines.append(f"\t{name} [label={label}{look}]")
+        lines += [f"\t{start} -> {end}" for start, end in self._edges]
+        return "\n".join(["digraph {", *lines, "}", ""])
+
+    def pipe(self, format: str | None = None) -> bytes:
+        """The picture as bytes.
+
+        Raises:
+            RuntimeError: no program here draws this format, or a graph of this size.
+        """
+        kind = format or self.format
+        if program := shutil.which("dot"):
+            done = subprocess.run([program, f"-T{kind}"], input=self.source.encode(), capture_output=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"draw_dot: dot ended with {done.returncode}: {done.stderr.decode().strip()}")
+            return done.stdout
         try:
-            return super().pipe(format=format, encoding=encoding, **options)
-        except graphviz.ExecutableNotFound:
-            picture = _without_dot(self.source, format or self.format)
-            return picture.decode(encoding) if encoding else picture
+            import pygraphviz
+        except ImportError:
+            if kind != "svg" or len(self._boxes) > SMALL:
+                raise RuntimeError(MISSING) from None
+            boxes = {name: Box(box.cells, box.round, box.colours) for name, box in self._boxes.items()}
+            return svg(boxes, self._edges, self._direction == "TB").encode()
+        picture: bytes = pygraphviz.AGraph(string=self.source).draw(format=kind, prog="dot")
+        return picture
 
-    def render(self, filename: Any = None, directory: Any = None, format: str | None = None, **options: Any) -> Any:
-        """Writes the source and the picture; returns the path of the picture."""
+    def render(self, filename: str | os.PathLike[str] = "graph", format: str | None = None) -> str:
+        """Writes the source to this file and the picture beside it, whose path comes back."""
+        path = f"{os.fspath(filename)}.{format or self.format}"
+        picture = self.pipe(format)
+        with open(filename, "w", encoding="utf-8") as text, open(path, "wb") as file:
+            text.write(self.source)
+            file.write(picture)
+        return path
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         try:
-            return super().render(filename=filename, directory=directory, format=format, **options)
-        except graphviz.ExecutableNotFound:
-            picture = _without_dot(self.source, format or self.format)
-            path = f"{self.save(filename=filename, directory=directory)}.{format or self.format}"
-            with open(path, "wb") as file:
-                file.write(picture)
-            return path
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **options: Any) -> dict[str, Any]:
-        try:
-            bundle: dict[str, Any] = super()._repr_mimebundle_(include, exclude, **options)
-        except graphviz.ExecutableNotFound:
-            bundle = {"text/plain": f"{self.source}\n# {MISSING}"}
-        return bundle
+            picture = self.pipe("svg").decode()
+        except RuntimeError as error:
+            return {"text/plain": f"{self.source}# {error}"}
+        at = picture.index("<svg")  # no wider than the cell
+        return {"image/svg+xml": f'{picture[at : at + 4]} style="max-width: 100%; height: auto"{picture[at + 4 :]}'}
 
 
-def _without_dot(source: str, format: str) -> bytes:
-    try:
-        import pygraphviz
-    except ImportError:
-        raise NoRenderer(MISSING) from None
-    picture: bytes = pygraphviz.AGraph(string=source).draw(format=format, prog="dot")
-    return picture
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
 
 
-class NoRenderer(graphviz.ExecutableNotFound):  # type: ignore[misc]
-    """No program on this machine can draw a graph."""
-
-    def __init__(self, message: str) -> None:
-        RuntimeError.__init__(self, message)
-
-
-def value_graph(root: Any, format: str, rankdir: str) -> Graph:
+def value_graph(root: Any, format: str, rankdir: str | None) -> Graph:
     """The graph behind a scalar: `data | grad`, with the label in front where there is one."""
     names: dict[Any, str] = {root: "v0"}
     open_nodes, edges = [root], []
@@ -85,26 +126,26 @@ def value_graph(root: Any, format: str, rankdir: str) -> Graph:
                 open_nodes.append(child)
             edges.append((child, node))
         _check_size(len(names))
-    graph = Graph(format=format, graph_attr={"rankdir": rankdir})
+    graph = Graph(format, rankdir)
     for node, name in names.items():
         cells = [f"data {node.data:.4f}", f"grad {node.grad:.4f}"]
         if label := getattr(node, "label", ""):
             cells.insert(0, str(label))
-        graph.node(name, _record(cells), shape="record")
+        graph._node(name, cells)
         if node._op:
-            graph.node(f"{name}op", graphviz.escape(node._op))
-            graph.edge(f"{name}op", name)
+            graph._node(f"{name}op", [node._op], round=True)
+            graph._edge(f"{name}op", name)
     for child, node in edges:
-        graph.edge(names[child], names[node] + ("op" if node._op else ""))
+        graph._edge(names[child], names[node] + ("op" if node._op else ""))
     return graph
 
 
-def tensor_graph(root: Tensor, format: str, rankdir: str) -> Graph:
+def tensor_graph(root: Tensor, format: str, rankdir: str | None) -> Graph:
     """The pending graph behind a tensor: `shape | type`, shaded where the values will be in memory afterwards.
 
     Operations that share a kernel have one colour; one that several kernels compute for themselves has all of theirs.
     """
-    graph = Graph(format=format, graph_attr={"rankdir": rankdir})
+    graph = Graph(format, rankdir)
     lines = [match for line in root.graph().splitlines() if (match := NODE.fullmatch(line))]
     _check_size(len(lines))
     kernels: dict[str, list[int]] = {}
@@ -112,25 +153,23 @@ def tensor_graph(root: Tensor, format: str, rankdir: str) -> Graph:
         for node in step.nodes:
             kernels.setdefault(str(node), []).append(k)
     if not lines:
-        graph.node("n", _record([str(list(root.shape)), root.dtype.name]), shape="record")
+        graph._node("n", [str(list(root.shape)), root.dtype.name])
     for line in lines:
         number, op, dtype, sizes, folds, operands, held = line.groups()
         folded = {int(d) for d in (folds or "").split()}
         shape = [int(size) for d, size in enumerate(sizes.split(", ") if sizes else []) if d not in folded]
-        look = {"style": "filled", "fillcolor": HELD} if held else {}
-        graph.node(f"n{number}", _record([str(shape), dtype]), shape="record", **look)
+        graph._node(f"n{number}", [str(shape), dtype], colours=[HELD] if held else [])
         inputs = OPERAND.findall(STRIDES.sub("", operands))
         constants = [] if "position" in inputs else [f"{float(text):g}" for text in inputs if text[0] not in "%d"]
         colours = list(dict.fromkeys(PALE[k % len(PALE)] for k in kernels.get(number, [])))
-        look = {"style": "wedged" if len(colours) > 1 else "filled", "fillcolor": ":".join(colours)} if colours else {}
-        graph.node(f"n{number}op", graphviz.escape(" ".join([op, *constants])), **look)
-        graph.edge(f"n{number}op", f"n{number}")
+        graph._node(f"n{number}op", [" ".join([op, *constants])], round=True, colours=colours)
+        graph._edge(f"n{number}op", f"n{number}")
         for i, text in enumerate(inputs):
             if text == "data":
-                graph.node(f"n{number}data{i}", "data", shape="record", style="filled", fillcolor=HELD)
-                graph.edge(f"n{number}data{i}", f"n{number}op")
+                graph._node(f"n{number}data{i}", ["data"], colours=[HELD])
+                graph._edge(f"n{number}data{i}", f"n{number}op")
             elif text[0] == "%":
-                graph.edge(f"n{text[1:]}", f"n{number}op")
+                graph._edge(f"n{text[1:]}", f"n{number}op")
     return graph
 
 
