@@ -99,7 +99,6 @@ def test_batch_larger_than_the_data(fake_mnist: None, capsys: pytest.CaptureFixt
 
 
 def test_digits_reach_their_floor() -> None:
-    pytest.importorskip("sklearn", reason="digits come with scikit-learn")
     assert mnist.main(["--data", "digits", "--device", "cpu", "--out", ""]) == 0
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from .._core import FileFormatError
-from ..progress import Progress
+from ..progress import Progress, is_shown
 
 __all__ = ["DatasetUnavailableError", "Download", "File", "cache_folder", "read"]
 
@@ -114,13 +114,13 @@ def read(
     where = f"{source.name} into the folder {dataset}/ of SPIROGRAD_DATA"
     if not download:
         raise DatasetUnavailableError(f"{dataset}: {path} is not there; allow the download, or put {where}")
-    failures = []
+    failures: dict[str, list[str]] = {}  # the addresses by what went wrong
     for url in source.mirrors:
         try:
             return _fetch(url, dataset, path, files, source)
         except (OSError, FileFormatError) as error:
-            failures.append(f"{url}: {error}")
-    reasons = "; ".join(failures)
+            failures.setdefault(str(error), []).append(url)
+    reasons = "; ".join(f"{', '.join(urls)}: {error}" for error, urls in failures.items())
     raise DatasetUnavailableError(
         f"{dataset}: {source.name} could not be downloaded ({reasons}); go online, or put {where}"
     )
@@ -237,7 +237,7 @@ def _receive(url: str, out: BinaryIO, resumed: int, version: Path, source: Downl
             length = reply.headers.get("Content-Length") or ""
             expected = int(length) if length.isdecimal() else -1
             received, allowed = 0, source.limit - resumed
-            with _bar(expected + resumed, resumed, source.name) as advance:
+            with _bar(expected + resumed, resumed, source.name, version.parent) as advance:
                 while expected <= allowed and received <= allowed and (chunk := reply.read(CHUNK)):
                     out.write(chunk)
                     received += len(chunk)
@@ -255,9 +255,11 @@ def _receive(url: str, out: BinaryIO, resumed: int, version: Path, source: Downl
 
 
 @contextlib.contextmanager
-def _bar(total: int, done: int, name: str) -> Iterator[Any]:
-    """Shows the progress of a download on a terminal, in KiB."""
-    if not sys.stderr.isatty() or total <= 0:
+def _bar(total: int, done: int, name: str, folder: Path) -> Iterator[Any]:
+    """Shows the progress of a download, in KiB, where somebody looks at it; elsewhere says that it has begun."""
+    if not is_shown(sys.stderr) or total <= 0:
+        size = f", {total / 2**20:.1f} MiB" if total > 0 else ""
+        print(f"downloading {name}{size}, into {folder}", file=sys.stderr, flush=True)
         yield lambda count: None
         return
     with Progress(total >> 10, f"{name} (KiB)") as bar:

@@ -1,7 +1,7 @@
 """Trains a small network on handwritten digits: `python -m spirograd.examples.mnist`.
 
 On the CPU, and on the GPU where there is one, from the same seed. MNIST's 10,000 test images are split into 8,000 to
-train on and 2,000 held back; without a download, scikit-learn's digits take its place, under their own name.
+train on and 2,000 held back; without a download, the small digits of the package take its place, under their own name.
 Exit status: 0 when every device reaches the floor and the devices agree, 1 when not, 2 when it could not run.
 """
 
@@ -12,6 +12,7 @@ import itertools
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,12 +57,10 @@ def mnist_task() -> Task:
 
 
 def digits_task() -> Task:
-    """1,437 + 360 of scikit-learn's digits."""
+    """1,437 + 360 of the package's digits."""
     images, labels = datasets.digits()
     train, held_back = split(images.reshape(-1, 8, 8) * 2 - 1, labels, 1_437)
-    return Task(
-        "digits (scikit-learn, not MNIST)", train, held_back, (128, 64), 0, 3e-3, epochs=30, batch=48, floor=0.95
-    )
+    return Task("digits (not MNIST)", train, held_back, (128, 64), 0, 3e-3, epochs=30, batch=48, floor=0.95)
 
 
 def split(images: Images, labels: Classes, first: int) -> tuple[tuple[Images, Classes], tuple[Images, Classes]]:
@@ -132,7 +131,7 @@ def choose_task(name: str) -> Task:
     except datasets.DatasetUnavailableError as error:
         if name == "mnist":
             raise
-        print(f"MNIST could not be downloaded; these are scikit-learn's digits instead.\n  ({error})")
+        print(f"MNIST could not be downloaded; these are the package's small digits instead.\n  ({error})")
         return digits_task()
 
 
@@ -209,6 +208,9 @@ def _positive(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
+    if options.out and not Path(options.out).resolve().parent.is_dir():
+        print(f"--out {options.out}: there is no folder {Path(options.out).parent}", file=sys.stderr)
+        return 2
     try:
         devices = choose_devices(options.device)
         task = choose_task(options.data)
