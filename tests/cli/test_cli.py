@@ -60,7 +60,6 @@ def content(folder: Path) -> Any:
 
 @pytest.fixture
 def digits() -> list[str]:
-    pytest.importorskip("sklearn")
     small = ["--hidden", "8", "--batch", "16", "--every", "5", "--lr", "0.03"]
     return ["train", "digits", "--data", "digits", "--device", "cpu", *small]
 
@@ -70,6 +69,67 @@ def text(tmp_path: Path) -> list[str]:
     (tmp_path / "text.txt").write_text(TEXT, newline="\n")
     small = ["--context", "16", "--layers", "1", "--width", "16", "--heads", "2", "--batch", "8", "--lr", "0.02"]
     return ["train", "text", "--data", str(tmp_path / "text.txt"), *small]
+
+
+# --- what a terminal of 80 columns shows
+
+
+def test_a_wrong_option_shows_the_usage_of_its_command(capsys: Capture) -> None:
+    for words, program in ((["train", "digits", "--foo"], "train digits"), (["bench", "--foo", "1"], "bench")):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        error = capsys.readouterr().err
+        assert ended.value.code == 2 and error.startswith(f"usage: python -m spirograd {program} [-h] [--")
+        assert f"unrecognized arguments: {' '.join(words[words.index('--foo') :])}" in error.splitlines()[-1]
+
+
+def test_variables_are_shown_that_are_set(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPIROGRAD_FUSE", "0")
+    run("info")
+    few = capsys.readouterr().out
+    assert "*SPIROGRAD_FUSE=0" in few and "SPIROGRAD_TILES" not in few
+    run("info", "--all")
+    assert "SPIROGRAD_TILES" in capsys.readouterr().out
+    for name, *_ in sg._core._environment():
+        monkeypatch.delenv(name, raising=False)
+    assert "no variable of spirograd is set; `python -m spirograd info --all`" in sg.show_config()
+
+
+def test_bench_and_models_fit(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spirograd.cli.bench.SECONDS", 0.001)
+    run("bench", "--device", "cpu", "--quick")
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    with pytest.raises(SystemExit):
+        cli.main(["--list-models"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len({line.index(line.split()[1]) for line in lines}) == 1, "names of classes stand below each other"
+
+
+def test_a_path_that_cannot_be_written_fails_first(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").write_text("")
+    run(*digits, "--out", str(tmp_path / "file"), status=2)
+    run("report", "--output", str(tmp_path), status=2)
+    run("report", "--output", str(tmp_path / "file" / "x.json"), status=2)
+    seen = capsys.readouterr()
+    assert not seen.out and seen.err.count("nothing can be written to ") == 3
+
+
+def test_lines_and_bar_are_apart_and_a_resumed_one_counts_on(digits: list[str], tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect", reason="terminals need pexpect")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    def shown(*words: str) -> str:
+        command = ["-m", "spirograd", *digits, "--out", str(tmp_path), "--every", "2", *words]
+        child = pexpect.spawn(sys.executable, command, env=environment, dimensions=(24, 80), encoding="utf-8")
+        return str(child.read())
+
+    for words, begin, steps in ((["--steps", "4"], 0, (2, 4)), (["--steps", "6", "--resume"], 4, (6,))):
+        screen = shown(*words)
+        assert f"step {begin} of " in screen and f"{steps[-1]}/{steps[-1]}, " in screen.splitlines()[-1]
+        lines = [line.rpartition("\r")[2].replace("\033[K", "") for line in screen.split("\r\n")]
+        for step in steps:
+            assert sum(line.startswith(f"step {step}: loss ") for line in lines) == 1, lines
+        assert all(len(frame.replace("\033[K", "")) < 80 for line in lines[1:] for frame in line.split("\r"))
 
 
 # --- info, selftest, bench

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 import numpy as np
@@ -34,8 +35,11 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB" if size else "unknown"
 
 
-def show_config() -> str:
+def show_config(all_variables: bool = False) -> str:
     """Devices, versions and environment, as `python -m spirograd info` prints them.
+
+    Args:
+        all_variables: whether variables of the environment that are not set are there, too.
 
     Example:
         >>> "devices" in sg.show_config()
@@ -62,7 +66,10 @@ def show_config() -> str:
         reason, remedy = _core._gpu_reason()
         lines.append(f"  no GPU: {reason}" + (f"; {remedy}" if remedy else ""))
     lines += ["", f"kernel cache: {_core._cache_folder() or 'off'}", "", "environment"]
-    for name, value, fallback, doc in _core._environment():
+    variables = [row for row in _core._environment() if all_variables or row[0] in os.environ]
+    for name, value, fallback, doc in variables:
         mark = "*" if value != fallback else " "
         lines.append(f" {mark}{name}={value}".ljust(36) + "  " + doc)
+    if not variables:
+        lines.append("  no variable of spirograd is set; `python -m spirograd info --all` lists them")
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from .. import _core
 from . import bench, doctor, generate, info, launch, report, run, selftest, train
-from .options import ListModels, UserError
+from .options import ListModels, Parser, UserError
 
 __all__ = ["main", "parser"]
 
@@ -59,7 +59,7 @@ def _is_closed_pipe(error: BaseException) -> bool:
 
 def parser() -> argparse.ArgumentParser:
     """All commands with their options."""
-    top = argparse.ArgumentParser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
+    top = Parser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
     top.add_argument("--version", action="version", version=_core.__version__)
     top.add_argument("--list-models", action=ListModels, help="list the published models of sg.models, and end")
     commands = top.add_subparsers(metavar="COMMAND", required=True)

@@ -78,14 +78,14 @@ def figures(device: Device, quick: bool) -> Iterator[tuple[str, str, Timing]]:
         else:
             steps = 10
             each = Timing(*(seconds / steps for seconds in timed(training(device, batch, steps))))
-        what = f"a step of MLP 784-512-256-10, Adam, batch {batch}, {steps} in a row"
+        what = f"a step of MLP 784-512-256-10, batch {batch}"
         yield what, f"{each.median * 1e3:.3f} ms", each
         if long:
             break
 
 
 def training(device: Device, batch: int, steps: int) -> Callable[[], Any]:
-    """Steps in a row, as in training: no value is read in between."""
+    """Steps with Adam in a row, as in training: no value is read in between."""
     net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
     optimizer = optim.Adam(net.parameters(), lr=1e-4)
     x = _core.rand(batch, 784, device=device)
@@ -111,11 +111,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the figures: medians, with the least and the greatest sample in milliseconds."""
+    """Prints the figures: medians, and the least and the greatest time in milliseconds."""
     for device in devices(options.device):
         print(f"{device}: {device.name or 'CPU'} ({device.type})")
         for what, figure, timing in figures(device, options.quick):
-            span = f"{timing.median * 1e3:.3f} ms ({timing.least * 1e3:.3f} to {timing.most * 1e3:.3f})"
-            print(f"  {what:<64} {figure:>14}   {span}", flush=True)
+            least, most = (f"{ms:.0f}" if ms > 99 else f"{ms:.2g}" for ms in (timing.least * 1e3, timing.most * 1e3))
+            print(f"  {what:<45} {figure:>13}  {least}-{most} ms", flush=True)
         _core.empty_cache()
     return 0

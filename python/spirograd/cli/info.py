@@ -18,12 +18,16 @@ from .options import UserError
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command of `python -m spirograd`."""
-    commands.add_parser("info", help="devices, versions and environment").set_defaults(run=run)
+    parser = commands.add_parser("info", help="devices, versions and environment")
+    parser.add_argument(
+        "--all", action="store_true", help="all variables of the environment, not only those that are set"
+    )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the report."""
-    print(show_config())
+    print(show_config(options.all))
     print("\nseveral processes")
     for name, found in (("MPI", mpi()), ("launcher", launcher()), ("NCCL", nccl())):
         print(f"  {name}: {found}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Any
 
 from .. import _core, models
@@ -19,12 +21,41 @@ class ListModels(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
-        for kind in vars(models).values():
-            if isinstance(kind, type) and issubclass(kind, models.Pretrained):
-                for name, sizes in kind.published.items():
-                    shown = ", ".join(f"{key} {value}" for key, value in sizes.items())
-                    print(f"{name:<20} {kind.__name__:<8} {shown}".rstrip())
+        kinds = [k for k in vars(models).values() if isinstance(k, type) and issubclass(k, models.Pretrained)]
+        width = max(len(name) for kind in kinds for name in kind.published)
+        for kind in kinds:
+            for name, sizes in kind.published.items():
+                shown = ", ".join(f"{key} {value}" for key, value in sizes.items())
+                print(f"{name:<{width}} {kind.__name__:<6} {shown}".rstrip())
         parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with the usage of the command that it is wrong in."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}; {self.prog} --help lists what there is")
+        return found, rest
+
+
+def check_writable(command: str, path: str | os.PathLike[str], folder: bool) -> None:
+    """Looks, before the work, whether its result can be written to a folder or a file, and makes nothing.
+
+    Raises:
+        UserError: it cannot.
+    """
+    place = Path(path).absolute() if folder else Path(path).absolute().parent
+    while not place.exists() and place != place.parent:
+        place = place.parent  # the folders below will be made
+    why = "" if place.is_dir() else f"{place} is no folder"
+    if not why and not os.access(place, os.W_OK):
+        why = f"{place} may not be written to"
+    if not folder and Path(path).is_dir():
+        why = "it is a folder"
+    if why:
+        raise UserError(f"{command}: nothing can be written to {path}: {why}; give another path")
 
 
 def add_device(parser: argparse.ArgumentParser, default: str, doc: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from .. import _core
 from ..base.config import show_config
 from . import bench, selftest
-from .options import add_device, devices
+from .options import add_device, check_writable, devices
 
 # As the engine prints them at SPIROGRAD_DEBUG=2: "[spirograd] sum: compiled in 3.2 ms", and the driver's facts.
 _TIME = re.compile(r"\[spirograd\] (\w+): compiled in ([\d.]+) ms$")
@@ -81,12 +81,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the file; 1 when a family of kernels is wrong."""
     wrong = []
+    check_writable("report", options.output, folder=False)
     report: dict[str, Any] = {
         "spirograd": _core.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "system": platform.platform(),
-        "info": show_config().splitlines(),
+        "info": show_config(all_variables=True).splitlines(),
         "devices": {},
     }
     for device in devices(options.device):
@@ -101,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
         wrong += [f"{row['family']} on {device}" for row in entry["selftest"] if not row["right"]]
         report["devices"][str(device)] = entry
     path = Path(options.output)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n")
     print(f"{path}: " + (f"WRONG: {', '.join(wrong)}" if wrong else "all kernels are right"))
     return 1 if wrong else 0

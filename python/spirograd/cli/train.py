@@ -20,7 +20,7 @@ from ..compiler import compile
 from ..progress import Progress
 from ..utils import checkpoints
 from . import models
-from .options import UserError, add_device, one_device, positive
+from .options import UserError, add_device, check_writable, one_device, positive
 from .tasks import TASKS, Task
 from .tokens import KINDS, SIZES
 
@@ -123,6 +123,7 @@ def run_alone(options: argparse.Namespace) -> int:
         if not getattr(options, name):
             raise UserError(f"train {options.task}: --{name} is needed")
     device, folder = device_of(options), Path(options.out)
+    check_writable("train", folder, folder=True)
     last = checkpoints.latest(folder)
     if last and not options.resume:
         raise UserError(f"train: {last} exists; --resume continues it, another --out starts afresh")
@@ -227,7 +228,7 @@ def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: 
     done = saved = step
     profiled = None
     bar: Any
-    shown = Progress(options.steps - step, "steps") if is_first() else contextlib.nullcontext()
+    shown = Progress(options.steps, "steps", done=step) if is_first() else contextlib.nullcontext()
     with interruptible() as interrupted, shown as bar:
         while done < options.steps:
             if options.profile and profiled is None and options.steps - done <= PROFILED:
@@ -258,7 +259,7 @@ def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: 
                     row = {"step": done, "epoch": done / task.steps_of_epoch, **seen, **about}
                     log(options, row, done / seconds, task)
                     numbers = ", ".join(f"{name} {value:.4f}" for name, value in seen.items())
-                    print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s", flush=True)
+                    bar.print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s")
             if over:
                 break
     if profiled is not None:
