@@ -300,6 +300,22 @@ def test_lr_find_suggests_a_rate_that_learns_and_stops_when_it_diverges() -> Non
     assert sg.training.LRFinder([0.1] * 20, list(range(20))).suggestion() is None
 
 
+def test_lr_find_suggests_alike_for_every_seed_and_nothing_when_unsure() -> None:
+    rates = []
+    for seed in range(4):
+        sg.manual_seed(seed)
+        net = sg.nn.Sequential(sg.nn.Linear(2, 32), sg.nn.ReLU(), sg.nn.Linear(32, 2))
+        rates.append(sg.training.lr_find(net, *moons(400, seed), seed=seed).suggestion())
+    assert min(rates) > 0.003 and max(rates) < 0.1 and max(rates) < 4 * min(rates), rates
+    sg.fit(net, *moons(400, seed), lr=0.01, epochs=30, **QUIET)
+    assert sg.training.lr_find(net, *moons(400, seed), seed=0).suggestion() is None, "a trained one only gets worse"
+    noise = np.random.default_rng(0).normal(1, 0.1, 100)
+    grow = np.geomspace(1e-7, 10, 100).tolist()
+    assert sg.training.LRFinder(grow, noise.tolist()).suggestion() is None
+    falls_twice = np.r_[np.ones(40), np.linspace(1, 0.5, 11), np.linspace(0.5, 3, 20), np.linspace(3, 0.1, 29)]
+    assert grow[40] < sg.training.LRFinder(grow, falls_twice.tolist()).suggestion() < grow[51], "up to the first rise"
+
+
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 

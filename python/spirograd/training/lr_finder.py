@@ -25,6 +25,7 @@ __all__ = ["LRFinder", "lr_find"]
 READ_EVERY = 10  # steps between two looks at the losses, each of which waits for the device
 DIVERGED = 4.0  # times the smallest loss, both as running means
 MEMORY = 0.9  # of these means
+FEWEST = 15  # steps that a suggestion is made from
 
 
 class LRFinder:
@@ -39,17 +40,29 @@ class LRFinder:
         self.learning_rates, self.losses = learning_rates, losses
 
     def suggestion(self, skip_begin: int = 5) -> float | None:
-        """The rate at which the loss, averaged over neighbours, fell fastest on its way to the minimum; None when it
-        never fell.
+        """The rate at which the loss, averaged over neighbours, had made half of its way down to where it first rises.
+
+        None when that is not sure: there are few steps, as where a trained model diverges at once, or the loss fell by
+        less than 5 %, or by less than twice as much as it wavers from batch to batch at the small rates of the beginning.
 
         Args:
             skip_begin: steps at the beginning that are left out.
         """
         losses = self.smoothed()[skip_begin:]
-        falling = losses[: int(np.argmin(losses)) + 1] if losses else []
-        if len(falling) < 2:
+        if len(losses) < FEWEST:
             return None
-        return self.learning_rates[skip_begin + int(np.argmin(np.gradient(falling)))]
+        quiet = self.losses[skip_begin : skip_begin + len(losses) // 5]
+        start, wavers = float(np.median(quiet)), float(np.std(quiet))
+        enough = max(2 * wavers, 0.05 * abs(start))
+        least = losses[0]
+        for loss in losses:
+            least = min(least, loss)
+            if start - least > enough and loss - least > max(wavers, 0.2 * (start - least)):
+                break
+        if start - least <= enough:
+            return None
+        half = next(i for i, loss in enumerate(losses) if loss <= (start + least) / 2)
+        return self.learning_rates[skip_begin + half]
 
     def smoothed(self) -> list[float]:
         """The losses, each averaged over its neighbours: a tenth of all steps."""
