@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_pickle": set(),
     "_print": set(),
     "_stages": set(),
+    "_ufuncs": set(),
     "_reading": set(),
     "accelerator": set(),
     "autograd": set(),
@@ -87,6 +88,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": {
         "_complex",
         "_print",
+        "_ufuncs",
         "accelerator",
         "amp",
         "autograd",

@@ -23,6 +23,7 @@ except ImportError as error:
     if isinstance(error.__cause__, Exception | None):
         raise
     raise error.__cause__ from None  # Ctrl-C, which pybind11 takes for a failure of the module
+from . import _ufuncs as _ufuncs
 from ._core import *  # noqa: F403  (the op table decides what there is)
 from ._core import __version__ as __version__
 from ._print import get_printoptions, set_printoptions

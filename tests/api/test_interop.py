@@ -195,3 +195,27 @@ def test_dlpack_and_torch() -> None:
     assert t.tolist() == [[1, 2, 3], [4, 5, 6]]
     u = torch.from_dlpack(sg.arange(3.0))
     assert u.tolist() == [0, 1, 2]
+
+
+def test_numpys_functions_are_operations(device: sg.Device) -> None:
+    values = np.array([0.25, 0.5, -0.75], np.float32)
+    x = sg.tensor(values, device=device, requires_grad=True)
+    y = np.exp(x)
+    assert isinstance(y, sg.Tensor) and y.device == x.device
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.cpu().numpy(), np.exp(values), rtol=1e-6)
+    x = x.detach()
+    for f in (np.isnan, np.absolute, np.arctan, np.negative, np.rint, np.square, np.sign):
+        np.testing.assert_allclose(f(x).cpu().numpy(), f(values), rtol=1e-6)
+    for f in (np.add, np.subtract, np.divide, np.maximum, np.less, np.arctan2, np.hypot):
+        for a, b in ((x, values), (values, x), (x, x), (x, 2.0), (np.float32(2), x)):
+            plain = [v if not isinstance(v, sg.Tensor) else values for v in (a, b)]
+            np.testing.assert_allclose(f(a, b).cpu().numpy(), f(*plain), rtol=1e-6)
+    total = np.ones(3, np.float32)
+    total += x
+    assert type(total) is np.ndarray and np.array_equal(total, 1 + values)
+    for wrong in (lambda: np.spacing(x), lambda: np.add.reduce(x), lambda: np.add(x, x, where=[True, False, True])):
+        with pytest.raises(TypeError, match="__array_ufunc__"):
+            wrong()
+    with pytest.raises(TypeError):
+        total += x.clone().requires_grad_()
