@@ -174,6 +174,16 @@ Object array_of_floats(PyObject* data, PyObject* leaf) {
   return array;
 }
 
+// As in PyTorch, a number below 0 wraps in an unsigned type.
+void check_fits(const char* op, int64_t least, int64_t most, DType to) {
+  if (is_float(to) || to == DType::boolean || size_of(to) == 8) return;
+  const bool has_sign = to != DType::uint8;
+  const int64_t above = (int64_t{1} << (8 * size_of(to) - has_sign)) - 1, below = has_sign ? -above - 1 : -above;
+  if (least >= below && most <= above) return;
+  fail<ValueError>(op, std::to_string(most > above ? most : least) + " does not fit into " + name_of(to),
+                   "use a wider type, or convert a tensor of int64");
+}
+
 Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
   const Object leaf(Py_XNewRef(first_leaf(data)));  // what NumPy asks may change the list
   if (!leaf)
@@ -199,6 +209,11 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
     std::optional<DType> found;
     if (only_floats || add_types(data, found)) dtype = found.value_or(default_float());
     if (dtype && !is_float(*dtype)) raise_huge(op);  // integers alone, of which one did not fit
+  }
+  if (dtype && theirs.get() == np.dtypes[static_cast<int>(DType::int64)] && PyObject_Size(array.get()) > 0) {
+    const Object least(check(PyObject_CallMethod(array.get(), "min", nullptr)));
+    const Object most(check(PyObject_CallMethod(array.get(), "max", nullptr)));
+    check_fits(op, to_int(op, least.get()), to_int(op, most.get()), *dtype);
   }
   return from_array(op, array.get(), dtype, device);
 }
@@ -276,6 +291,7 @@ Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, D
     DType own = n.dtype() == DType::float64 ? default_float() : n.dtype();
     if (PyObject_TypeCheck(data, reinterpret_cast<PyTypeObject*>(np.generic)))
       return from_array(op, Object(check(PyObject_CallOneArg(np.asarray, data))).get(), dtype, device);
+    if (dtype && !is_float(own)) check_fits(op, n->number.i, n->number.i, *dtype);
     return from_number(n, dtype.value_or(own), device);
   }
   if (is_list(data)) return from_list(op, data, dtype, device);

@@ -7,6 +7,7 @@ gives the same weights.
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -49,6 +50,8 @@ class Neuron(Module):
         x = list(x)
         if (out := _neurons(Neuron, [self], x)) is not None:
             return out[0]
+        if len(self.w) != len(x):  # as in micrograd, the shorter counts
+            warnings.warn(f"Neuron: there are {len(self.w)} weights, got {len(x)} inputs; give as many", stacklevel=2)
         act = sum((wi * xi for wi, xi in zip(self.w, x, strict=False)), self.b)
         return act.relu() if self.nonlin else act
 

@@ -188,3 +188,8 @@ def test_values_are_written_rounded_and_compared_as_numbers(device: sg.Device) -
     assert repr(a) == "Value(data=2.125, grad=0" + (")" if device.kind == "cpu" else f", device='{device}')")
     with pytest.raises(TypeError, match="'<' not supported"):
         _ = a < "3"
+
+
+def test_inputs_that_are_too_few_are_told() -> None:
+    with pytest.warns(UserWarning, match="Neuron: there are 3 weights, got 2 inputs; give as many"):
+        sg.MLP(3, [4, 1])([1.0, 2.0])

@@ -513,6 +513,25 @@ def test_wrong_options_say_what_to_give() -> None:
             sg.fit(network(), x, y, **QUIET, **options)
 
 
+def test_a_loss_that_is_no_number_is_told_once() -> None:
+    x, y = moons(8)
+    x[0, 0] = np.nan
+    with pytest.warns(UserWarning, match="fit: the loss of epoch 1 is nan; try a smaller lr") as told:
+        sg.fit(network(), x, y, epochs=3, **QUIET)
+    assert len(told) == 1
+
+
+def test_float64_beside_float32_weights_is_told() -> None:
+    for layer, shape in (
+        (sg.nn.Linear(2, 2), (1, 2)),
+        (sg.nn.Conv1d(2, 2, 1), (1, 2, 1)),
+        (sg.nn.GRU(2, 2), (1, 1, 2)),
+    ):
+        name = type(layer).__name__
+        with pytest.warns(UserWarning, match=f"{name}: the input is float64, the weights are float32, .*convert"):
+            layer(sg.ones(shape, dtype=sg.float64))
+
+
 # ---- what it shows ---------------------------------------------------------------------------------------------------
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
+
+from .._core import Tensor, float32, float64
 
 Size = int | Sequence[int]
 
@@ -16,6 +19,16 @@ def check_counts(layer: object, **counts: Any) -> None:
             raise TypeError(f"{type(layer).__name__}: {name} is {value!r}, a {kind}; give a whole number")
         if value < 0:
             raise ValueError(f"{type(layer).__name__}: {name} is {value}; give 0 or more")
+
+
+def warn_of_float64(layer: object, input: Any, weight: Any) -> None:
+    """Once a line: numbers of NumPy are float64, and make all that follows several times slower."""
+    if isinstance(input, Tensor) and input.dtype == float64 and weight.dtype == float32:
+        warnings.warn(
+            f"{type(layer).__name__}: the input is float64, the weights are float32, so all that follows is computed "
+            "in float64; convert the input with .float()",
+            stacklevel=3,
+        )
 
 
 def for_each_dimension(op: str, what: str, size: Size, dims: int) -> tuple[int, ...]:

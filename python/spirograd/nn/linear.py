@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, empty
 from . import init
-from ._sizes import check_counts
+from ._sizes import check_counts, warn_of_float64
 from .functional import bilinear, linear
 from .module import Module, TensorModule
 from .parameter import Parameter
@@ -57,6 +57,7 @@ class Linear(TensorModule):
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
+        warn_of_float64(self, input, self.weight)
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

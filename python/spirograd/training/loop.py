@@ -5,6 +5,7 @@ A step is one submission. Between steps, only the progress bar reads a value, no
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -99,6 +100,9 @@ def run_epoch(
             follower.on_validation_end(training)
     history.add(training.epoch, rate, time.perf_counter() - start, values, later_values)
     training.logs = history.last()
+    if not math.isfinite(values["loss"]) and all(map(math.isfinite, history.metrics["loss"][:-1])):
+        what = f"the loss of epoch {training.epoch} is {values['loss']}"
+        warnings.warn(f"fit: {what}; try a smaller lr, or look for NaN in the data", stacklevel=3)
     if bar is not None:
         bar.advance(0, note=_note(training, training.logs))
     for follower in followers:

@@ -43,7 +43,7 @@ class LRFinder:
         """The rate at which the loss, averaged over neighbours, had made half of its way down to where it first rises.
 
         None when that is not sure: there are few steps, as where a trained model diverges at once, or the loss fell by
-        less than 5 %, or by less than twice as much as it wavers from batch to batch at the small rates of the beginning.
+        less than 5 %, or by less than twice as much as it wavers from batch to batch at the first, small rates.
 
         Args:
             skip_begin: steps at the beginning that are left out.
