@@ -316,6 +316,28 @@ def test_lr_find_suggests_alike_for_every_seed_and_nothing_when_unsure() -> None
     assert grow[40] < sg.training.LRFinder(grow, falls_twice.tolist()).suggestion() < grow[51], "up to the first rise"
 
 
+def test_the_largest_batch_that_fits(device: sg.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = moons(100)
+    nets = [network(device), network(device)]
+    histories = [sg.fit(net, x, y, batch_size=b, seed=0, **QUIET) for net, b in zip(nets, ("auto", 64), strict=True)]
+    assert [h.batch_size for h in histories] == [64, 64] and histories[0].metrics == histories[1].metrics
+    assert_same(weights(nets[0]), weights(nets[1]))
+    seen = []
+
+    def taken(step: Any, data: Any, size: int, device: Any) -> int:
+        seen.append(size)
+        return 1000 + 50 * size
+
+    monkeypatch.setattr("spirograd.training.trial._taken", taken)
+    for free, wanted in ((10_000, 128), (1e9, 512), (0, 1)):
+        monkeypatch.setattr("spirograd.training.trial.FULL", free / device.memory_free)
+        assert sg.fit(network(device), *moons(900), batch_size="auto", **QUIET).batch_size == wanted, seen
+    with pytest.raises(ValueError, match="fit: batch_size='auto' needs x and y, and one process; give a number"):
+        sg.fit(network(), [(x, y)], batch_size="auto", **QUIET)
+    with pytest.raises(TypeError, match="fit: batch_size is 'large'; give a whole number or 'auto'"):
+        sg.fit(network(), x, y, batch_size="large", **QUIET)
+
+
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from .replay import ReplayedStep, is_ours, sums_of
 from .state import History, Training, short
 from .step import Step, casts_of
 from .sums import Sums
+from .trial import largest_batch
 from .weights import WeightedLoss, class_weights_of, weigh
 
 __all__ = ["evaluate", "fit", "predict"]
@@ -36,7 +37,7 @@ def fit(
     optimizer: Any = "adam",
     lr: float | None = None,
     epochs: int = 1,
-    batch_size: int = 32,
+    batch_size: int | str = 32,
     validation_data: Any = None,
     validation_split: float = 0.0,
     shuffle: bool = True,
@@ -68,7 +69,9 @@ def fit(
         optimizer: an optimiser, or the name of one of `optim` ("adam", "sgd"), made for all parameters.
         lr: learning rate of an optimiser that is given by name; others have their own.
         epochs: how many times to go through the data.
-        batch_size: rows a step; the last step of an epoch takes what is left.
+        batch_size: rows a step; the last step of an epoch takes what is left. "auto", with x and y: the largest power
+            of two that fits into the memory that is free, found by trying; `history.batch_size` tells it. Fewer, larger
+            steps are faster, and may need a larger lr.
         validation_data: (x, y), or what gives batches; evaluated after each epoch.
         validation_split: share of the rows that is held back for that, in place of validation_data: the last ones, or,
             with shuffle, some that are drawn once.
@@ -141,13 +144,19 @@ def fit(
         optimizer = optimizer_named(optimizer, model, lr)
     elif lr is not None:
         raise ValueError("fit: lr is for an optimiser that is named; set it where this one is made")
-    data = data_of("fit", x, y, place, batch_size)
+    auto = batch_size == "auto"
+    if auto and (y is None or distributed):
+        raise ValueError("fit: batch_size='auto' needs x and y, and one process; give a number")
+    if not auto and not hasattr(batch_size, "__index__"):
+        raise TypeError(f"fit: batch_size is {batch_size!r}; give a whole number or 'auto'")
+    rows = 1 if auto else int(batch_size)
+    data = data_of("fit", x, y, place, rows)
     weighted: LossFunction | WeightedLoss = loss_of
     if class_weight is not None or sample_weight is not None:
         weighted = WeightedLoss(loss_of, None if class_weight is None else class_weights_of(class_weight, data, place))
     if sample_weight is not None:
         data = weigh(data, sample_weight, place)
-    data, later = held_back(data, validation_data, validation_split, place, batch_size, shuffle, seed)
+    data, later = held_back(data, validation_data, validation_split, place, rows, shuffle, seed)
     if isinstance(data, Rows):
         data.shuffle, data.seed = shuffle, seed
     learner = model
@@ -159,6 +168,11 @@ def fit(
     sums = Sums("fit", loss_of, metrics)
     sums.joint = distributed and get_world_size() > 1
     step = Step(learner, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
+    if auto and isinstance(data, Rows):
+        rows = data.batch_size = largest_batch(step, data, place.device)
+        if isinstance(later, Rows):
+            later.batch_size = rows
+    training.history.batch_size = rows
     replayed = _replayed(compile, step, sums, followers)
     mode, steps = model.training, data.steps()
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch

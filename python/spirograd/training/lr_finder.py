@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 import os
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.grad_mode import no_grad
 from ..nn import Module
 from ..viz import plot_lr_find
 from ..viz.style import png_of, smooth
@@ -19,6 +17,7 @@ from .data import Rows, data_of, destination_of
 from .names import Loss, loss_named, optimizer_named
 from .state import short
 from .step import Step, casts_of
+from .trial import trial
 
 __all__ = ["LRFinder", "lr_find"]
 
@@ -134,19 +133,9 @@ def lr_find(
     if isinstance(data, Rows):
         data.shuffle, data.seed = True, seed
     step = Step(model, optimizer, loss_named("lr_find", loss), casts_of("lr_find", precision, place.device))
-    with no_grad():
-        weights = {name: value.clone() for name, value in model.state_dict().items()}
-    state, random, mode = copy.deepcopy(optimizer.state_dict()), _core.get_rng_state(), model.training
     rates = [min_lr * (max_lr / min_lr) ** (i / (num_training - 1)) for i in range(num_training)]
-    model.train()
-    try:
+    with trial(model, optimizer):
         losses = _losses(step, (b for epoch in itertools.count(1) for b in _some(data.batches(epoch))), rates)
-    finally:
-        model.load_state_dict(weights)
-        model.train(mode)
-        optimizer.zero_grad()
-        optimizer.load_state_dict(state)
-        _core.set_rng_state(random)
     return LRFinder(rates[: len(losses)], losses)
 
 

@@ -20,6 +20,7 @@ class History:
         val_metrics: by name the values over the validation data after the epoch; empty without such data.
         learning_rates: of the first group of parameters, as the epoch began.
         steps: steps done in all.
+        batch_size: rows a step, where fit was given x and y.
         interrupted: whether Ctrl-C ended it; the epoch that it cut short is not recorded.
         stopped: whether a callback ended it.
     """
@@ -31,6 +32,7 @@ class History:
         self.val_metrics: dict[str, list[float]] = {}
         self.learning_rates: list[float] = []
         self.steps = 0
+        self.batch_size = 0
         self.interrupted = False
         self.stopped = False
 
