@@ -49,12 +49,17 @@ bool names_function(std::string_view word) {
   return names->contains(word);
 }
 
-// Functions are made of others: the message begins with the one that was called.
+// Functions are made of others: the message begins with the one that was called. A parameter that a kernel found out of
+// range is told later, at any call.
 template <class E>
 [[noreturn]] void fail_by_name(const E& error, const char* called) {
   const std::string_view message = error.what();
   const size_t colon = message.find(": ");
-  if (*called == '_' || colon == message.npos || !names_function(message.substr(0, colon))) throw E(error);
+  const std::string name(message.substr(0, colon));
+  const char* later = parameter_fault(name);
+  if (*called == '_' || colon == message.npos || !names_function(name) ||
+      (later && message.substr(colon + 2).starts_with(later)))
+    throw E(error);
   throw E(called + std::string(message.substr(colon)));
 }
 

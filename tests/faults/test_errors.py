@@ -264,6 +264,14 @@ def test_every_result_of_a_run_with_an_index_out_of_range_raises(device: sg.Devi
     assert x.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_what_is_told_later_names_what_it_was(device: sg.Device) -> None:
+    drawn = sg.bernoulli(sg.tensor([1.5], device=device))
+    with pytest.raises(ValueError, match=r"^bernoulli: a probability is not in \[0, 1\]"):
+        drawn.tolist()
+    with pytest.raises(ValueError, match=r"^bernoulli: a probability is not in \[0, 1\]"):
+        (drawn + 1).sum().item()
+
+
 def test_wrong_devices() -> None:
     if not sg.Device.is_gpu_available():
         with pytest.raises(sg.DeviceUnavailableError):
