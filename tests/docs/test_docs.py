@@ -65,6 +65,16 @@ def table(text: str, first: str) -> list[list[str]]:
     return rows
 
 
+@pytest.mark.parametrize("path", [p for p in PAGES if p.parent.name == "docs"], ids=name)
+def test_code_fits_the_column_of_the_site(path: Path) -> None:
+    """Statements and commands; what they print, and parts of files, may be longer."""
+    for block in FENCE.finditer(path.read_text(encoding="utf-8")):
+        kind = block[2].split(" ")[0].strip()
+        for line in block[3].splitlines():
+            if kind == "sh" or (kind == "python" and line.startswith((">>> ", "... "))):
+                assert len(line) <= 88, line
+
+
 WITH_CODE = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")]
 
 
