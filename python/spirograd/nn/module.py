@@ -435,7 +435,8 @@ class Module:
         Args:
             set_to_none: drop them; False writes zeros.
         """
-        parts = [q for p in self.parameters() for q in (p.parts() if isinstance(p, StandIn) else (p,))]
+        parameters: list[Any] = list(self.parameters())
+        parts = [q for p in parameters for q in (p.parts() if isinstance(p, StandIn) else (p,))]
         _core._drop_gradients([parts], set_to_none)
 
     # ---- states ----------------------------------------------------------------------------------------------------
