@@ -132,6 +132,8 @@ def test_what_is_wrong_is_said() -> None:
         linalg.inv(put(np.zeros((2, 2))))
     with pytest.raises(ValueError, match=r"linalg\.det: A has matrices of 2 x 3; they must be square"):
         linalg.det(put(numbers(2, 3)))
-    with pytest.raises(TypeError, match=r"linalg\.lu_factor: A is a ComplexTensor"):
-        linalg.lu_factor(put(A))
+    with pytest.raises(ValueError, match=r"linalg\.lu_factor: pivot is False"):
+        linalg.lu_factor(put(A), pivot=False)
+    with pytest.raises(ValueError, match=r"linalg\.householder_product: A has shape \[2, 3\]"):
+        linalg.householder_product(put(numbers(2, 3)), put(numbers(3)))
     assert sg.finfo(sg.complex64).eps == sg.finfo(sg.float32).eps
