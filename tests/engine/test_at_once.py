@@ -9,19 +9,21 @@ import sys
 from pathlib import Path
 
 import at_once
+import spirograd as sg
 
 PROGRAM = Path(at_once.__file__)
 
 
-def run(what: str, sync: str = "1") -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "SPIROGRAD_SYNC": sync}
+def run(what: str, device: sg.Device, sync: str = "1") -> str:
+    variables = {"SPIROGRAD_SYNC": sync, "SPIROGRAD_DEVICE": str(device)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **variables}
     done = subprocess.run([sys.executable, PROGRAM, what], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_what_a_kernel_finds_is_raised_at_the_line_that_calls() -> None:
-    assert run("errors") == ""
+def test_what_a_kernel_finds_is_raised_at_the_line_that_calls(device: sg.Device) -> None:
+    assert run("errors", device) == ""
 
 
 def test_the_table_has_every_operation_that_reports() -> None:
@@ -30,5 +32,5 @@ def test_the_table_has_every_operation_that_reports() -> None:
     assert set(re.findall(r'(?:check_row|parameter)\("(\w+)"', text)) == set(at_once.REPORTING)
 
 
-def test_a_training_has_the_bits_that_it_has_without() -> None:
-    assert run("training") == run("training", sync="0")
+def test_a_training_has_the_bits_that_it_has_without(device: sg.Device) -> None:
+    assert run("training", device) == run("training", device, sync="0")

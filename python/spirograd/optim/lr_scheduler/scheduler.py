@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -35,18 +35,19 @@ def a_group(name: str, what: str, value: Any, groups: Sequence[Group]) -> list[A
     return list(value)
 
 
-def _with_parts(scheduler: LRScheduler) -> Iterator[LRScheduler]:
-    yield scheduler
-    for part in getattr(scheduler, "_schedulers", ()):
-        yield from _with_parts(part)
+def _with_parts(scheduler: LRScheduler) -> list[LRScheduler]:
+    parts = vars(scheduler).get("_schedulers", ())
+    return [scheduler, *[below for part in parts for below in _with_parts(part)]]
 
 
 class Step:
     """The block of a scheduler's step. An error or an interrupt inside sets back what was changed."""
 
+    __slots__ = ("_groups", "_schedulers")
+
     def __init__(self, scheduler: LRScheduler) -> None:
-        self._schedulers = [(s, dict(vars(s))) for s in _with_parts(scheduler)]
-        self._groups = [(group, dict(group), copied(group["lr"])) for group in scheduler.optimizer.param_groups]
+        self._schedulers = [(s, vars(s).copy()) for s in _with_parts(scheduler)]
+        self._groups = [(group, group.copy(), copied(group["lr"])) for group in scheduler.optimizer.param_groups]
 
     def __enter__(self) -> None:
         pass
