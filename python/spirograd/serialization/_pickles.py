@@ -343,10 +343,10 @@ def _arguments(arguments: Any) -> tuple[Any, ...]:
 
 
 def _called(function: Any, arguments: Any, calls: Calls) -> Any:
-    if isinstance(function, Name) and function.name in allowed:
-        return Instance(allowed[function.name], arguments)
     if isinstance(function, Name) and arguments == () and isinstance(known.get().get(function.name), type):
         return _new(function, arguments)  # how a SimpleNamespace begins
+    if isinstance(function, Name) and function.name in allowed:
+        return Instance(allowed[function.name], arguments)
     if not isinstance(function, Name) or function.name not in calls:
         what = shown(function.name) if isinstance(function, Name) else "an object"
         raise _Refused(f"calls {what}, which could run code; only tensors of PyTorch are read")
