@@ -93,6 +93,11 @@ print(handle.id in layer._forward_hooks, list(layer._forward_hooks_with_kwargs.v
 layer._forward_hooks.clear()
 print(layer._forward_hooks, layer._non_persistent_buffers_set)
 
+lazy = nn.LazyLinear(2)
+lazy(torch.ones(1, 3))
+traced = copy.copy(torch.fx.symbolic_trace(nn.Sequential(nn.Linear(1, 1))))
+print(list(vars(lazy)["_parameters"]), list(vars(traced)["_modules"]), list(vars(traced)["_modules"]["0"]._parameters))
+
 # ---- states ----
 norm = nn.Sequential(nn.BatchNorm1d(2))
 state = norm.state_dict()

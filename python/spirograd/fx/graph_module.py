@@ -7,6 +7,7 @@ import linecache
 from typing import Any
 
 from ..nn import Module
+from ..nn._attributes import OF_PYTORCH
 from .graph import Graph
 from .node import Node
 
@@ -123,7 +124,7 @@ class GraphModule(Module):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         base = next(c for c in type(self).__mro__ if not c.__dict__.get("_is_single", False))
-        kept = {name: value for name, value in vars(self).items() if name not in ("_graph", "_code")}
+        kept = {name: value for name, value in vars(self).items() if name not in ("_graph", "_code", *OF_PYTORCH)}
         return _rebuilt, (base, type(self).__name__, self._graph, kept)
 
 

@@ -8,6 +8,8 @@ from .._complex import ComplexTensor
 from .._core import Tensor
 from .parameter import Buffer, Parameter
 
+# What torch/entries.py adds to a module's own dict under `python -m spirograd run`: each module has its own.
+OF_PYTORCH = ("_parameters", "_buffers", "_modules")
 _kinds: dict[type, str] = {}  # what is to be done with attributes of a type
 bases: dict[type, str] = {Parameter: "parameter", ComplexTensor: "complex", dict: "dict", list: "list", tuple: "list"}
 

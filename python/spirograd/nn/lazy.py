@@ -6,6 +6,7 @@ import inspect
 from typing import Any, ClassVar
 
 from .._core import Tensor
+from ._attributes import OF_PYTORCH
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
 from .module import Module
@@ -70,6 +71,8 @@ class _Lazy(Module):
         del self._options
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
         for name, value in made.items():
+            if name in OF_PYTORCH:
+                continue
             if name not in own or value is None:
                 vars(self)[name] = value
             elif isinstance(own[name], UninitializedParameter):

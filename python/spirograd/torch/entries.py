@@ -10,17 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from ..nn import Module
-from ..nn._attributes import set_held
+from ..nn._attributes import OF_PYTORCH, set_held
 from ..nn.hooks import Hook
 
 __all__ = ["open_entries"]
 
 Members = Callable[[Module], Any]
-KEPT: dict[str, Members] = {
-    "_parameters": lambda module: module._own()[1],
-    "_buffers": Module._own_buffers,
-    "_modules": lambda module: module._own()[0],
-}
+_FOUND: list[Members] = [lambda module: module._own()[1], Module._own_buffers, lambda module: module._own()[0]]
+KEPT = dict(zip(OF_PYTORCH, _FOUND, strict=True))
 # Hooks by PyTorch's name and by ours.
 _HOOKS = {f"_{name}_hooks": name for name in ("forward_pre", "forward", "backward_pre", "backward")}
 _HOOKS |= {"_state_dict_hooks": "state", "_state_dict_pre_hooks": "state_pre"}
