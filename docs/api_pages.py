@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -60,6 +61,7 @@ MODULES = (
     "spirograd.accelerator.memory",
     "spirograd.testing",
 )
+MANY = 40  # names in a table; more are grouped
 # Classes whose objects functions return, and that have no public name; on the page of this module.
 RETURNED = {
     "spirograd": ("spirograd._complex.ComplexTensor", "spirograd._complex.ComplexType"),
@@ -95,6 +97,17 @@ def table(heading: str, names: list[str]) -> str:
     """Names from the current module, or `~` and a full name."""
     rows = "".join(f"   {name}\n" for name in names)
     return f".. rubric:: {heading}\n\n.. autosummary::\n\n{rows}\n" if names else ""
+
+
+def by_kind(heading: str, names: list[str]) -> dict[str, list[str]]:
+    """Many names in groups, each with the first sentence of the file that defines them."""
+    groups = dict[str, list[str]]()
+    for full in names:
+        home = getattr(found(full), "__module__", None) if len(names) > MANY else None
+        doc = getattr(importlib.import_module(home), "__doc__", None) if home in sys.modules else None
+        sentence = " ".join((doc or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+        groups.setdefault(sentence if home and home.count(".") > 1 and sentence else heading, []).append(full)
+    return groups
 
 
 def same_text(owner: type, module: ModuleType, name: str) -> bool:
@@ -157,7 +170,8 @@ class Pages:
             self.write_name(full, "class", name, "   :members:")
         text = f"{title(name)}.. automodule:: {name}\n   :no-index:\n\n.. py:module:: {name}\n\n"
         for heading, names in (("Classes", classes), ("Functions", functions)):
-            text += table(heading, [n.removeprefix(f"{name}.") if n.startswith(f"{name}.") else f"~{n}" for n in names])
+            for kind, some in by_kind(heading, names).items():
+                text += table(kind, [n.removeprefix(f"{name}.") if n.startswith(f"{name}.") else f"~{n}" for n in some])
         self.write(f"{name}.rst", text)
 
 

@@ -56,6 +56,22 @@ def test_methods_that_are_functions_lead_there(pages: Path) -> None:
     assert "   ~spirograd.exp\n" in page and "backward" not in page.split(":exclude-members:")[1]
 
 
+def test_the_index_has_each_module_once() -> None:
+    index = (DOCS / "api.rst").read_text(encoding="utf-8")
+    listed = [line.strip().removeprefix("api/") for line in index.splitlines() if line.startswith("   api/")]
+    assert sorted(listed) == sorted(api_pages.MODULES)
+
+
+def test_long_lists_are_grouped_by_kind(pages: Path) -> None:
+    page = (pages / "spirograd.nn.rst").read_text(encoding="utf-8")
+    kinds = {part.partition("\n")[0]: part for part in page.split(".. rubric:: ")[1:]}
+    assert len(kinds) > 10 and max(part.count("\n   ") for part in kinds.values()) <= 40
+    (convolutions,) = (part for part in kinds.values() if "   Conv2d\n" in part)
+    assert "   ConvTranspose1d\n" in convolutions and "   Linear\n" not in convolutions
+    short = (pages / "spirograd.viz.rst").read_text(encoding="utf-8")
+    assert ".. rubric:: Functions\n" in short and short.count(".. rubric::") == 1
+
+
 def test_every_module_with_a_page_has_names(pages: Path) -> None:
     for module in api_pages.MODULES:
         assert ".. autosummary::" in (pages / f"{module}.rst").read_text(encoding="utf-8"), module
