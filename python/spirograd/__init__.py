@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -166,6 +167,10 @@ def __getattr__(name: str) -> Any:
     if name == "cuda":
         raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if "einops" in sys.modules:  # imported before: its functions take tensors
+    importlib.import_module(f"{__name__}.einops")
 
 
 def __dir__() -> list[str]:

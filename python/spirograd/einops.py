@@ -1,8 +1,8 @@
-"""einops with these tensors: after `import spirograd.einops`, the package's functions take them, on every device and
-with gradients. Its layers for `sg.nn` are here.
+"""einops with these tensors: its functions take them, on every device and with gradients, where einops was imported
+before spirograd, or after `import spirograd.einops`. Its layers for `sg.nn` are here.
 
-`import spirograd` alone does not import einops, so this module must be named. Programs that
-`python -m spirograd run` starts need it not: there, einops sees PyTorch.
+`import spirograd` alone does not import einops. Programs that `python -m spirograd run` starts need nothing of this:
+there, einops sees PyTorch.
 
 Example:
     >>> import einops

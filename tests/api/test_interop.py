@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,11 @@ def test_numpys_functions_are_operations(device: sg.Device) -> None:
             wrong()
     with pytest.raises(TypeError):
         total += x.clone().requires_grad_()
+
+
+@pytest.mark.parametrize("imports", ["import einops\nimport spirograd as sg", "import spirograd.einops as _, einops"])
+def test_einops_takes_tensors(run_python: Callable[..., str], imports: str) -> None:
+    pytest.importorskip("einops", reason="einops is not installed")
+    run_python(
+        f"{imports}\nimport spirograd as sg\nassert einops.rearrange(sg.ones(2, 3), 'a b -> b a').shape == (3, 2)"
+    )
