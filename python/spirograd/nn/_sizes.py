@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Tensor, float32, float64
+from .._core import Tensor, _is_wider
 
 Size = int | Sequence[int]
 
@@ -23,7 +23,7 @@ def check_counts(layer: object, **counts: Any) -> None:
 
 def warn_of_float64(layer: object, input: Any, weight: Any) -> None:
     """Once a line: numbers of NumPy are float64, and make all that follows several times slower."""
-    if isinstance(input, Tensor) and input.dtype == float64 and weight.dtype == float32:
+    if isinstance(input, Tensor) and _is_wider(input, weight):
         warnings.warn(
             f"{type(layer).__name__}: the input is float64, the weights are float32, so all that follows is computed "
             "in float64; convert the input with .float()",
