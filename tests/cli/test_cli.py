@@ -618,7 +618,9 @@ def test_ctrl_c_has_no_traceback() -> None:
 
 PAGES = [*Path(__file__).resolve().parents[2].glob("docs/*.md"), Path(__file__).resolve().parents[2] / "README.md"]
 COMMANDS = [
-    c for p in PAGES for c in re.findall(r"^ *python -m spirograd +(.*)$", p.read_text(encoding="utf-8"), re.MULTILINE)
+    " ".join(c.replace("\\\n", " ").split())
+    for p in PAGES
+    for c in re.findall(r"^ *python -m spirograd +((?:.*\\\n)*.*)$", p.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 
 

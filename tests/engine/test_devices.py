@@ -68,7 +68,7 @@ def test_default_device_from_the_environment(run_python: object) -> None:
 def test_info(run_python: object) -> None:
     path = os.pathsep.join(p for p in sys.path if p)
     out = subprocess.run(
-        [sys.executable, "-m", "spirograd", "info"],
+        [sys.executable, "-m", "spirograd", "info", "--all"],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
