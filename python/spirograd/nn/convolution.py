@@ -171,9 +171,10 @@ class Conv1d(_Conv):
     dims = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        warn_of_float64(self, input, self.weight)
+        weight = self.weight  # once: a parametrization computes it
+        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv1d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Conv):
@@ -195,9 +196,10 @@ class Conv2d(_Conv):
     dims = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        warn_of_float64(self, input, self.weight)
+        weight = self.weight  # once: a parametrization computes it
+        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv2d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -219,9 +221,10 @@ class Conv3d(_Conv):
     dims = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        warn_of_float64(self, input, self.weight)
+        weight = self.weight  # once: a parametrization computes it
+        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv3d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_Convolution):

@@ -57,8 +57,9 @@ class Linear(TensorModule):
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        warn_of_float64(self, input, self.weight)
-        return linear(input, self.weight, self.bias)
+        weight = self.weight  # once: a parametrization computes it
+        warn_of_float64(self, input, weight)
+        return linear(input, weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
