@@ -182,10 +182,6 @@ void give_back_memory() {
   empty_cache();
 }
 
-bool is_wider(const Tensor& x, const Tensor& weight) {
-  return x.dtype() == DType::float64 && weight.dtype() == DType::float32;
-}
-
 void drained() {
   WithoutGil unlocked;
   drain();
@@ -244,9 +240,6 @@ const Callable inspect_functions[] = {
      "The rows of the op table: name, doc, kind, result, takes, gradient.", Scope::function},
     {"_has_arrived", bound<sg::has_arrived>, "x: Tensor", "bool",
      "Whether the values of a CPU tensor have come from where to(non_blocking=True) sent them.", Scope::function},
-    {"_is_wider", bound<is_wider>, "x: Tensor, weight: Tensor", "bool",
-     "Whether x is float64 beside a float32 weight. What sees calls of tensors does not see this one.",
-     Scope::function},
     {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Scope::function},
     {"_device_stats", bound<device_stats>, "device: DeviceLike", "dict[str, int]", "Memory of one device.",
      Scope::function},

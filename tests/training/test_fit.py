@@ -521,17 +521,6 @@ def test_a_loss_that_is_no_number_is_told_once() -> None:
     assert len(told) == 1
 
 
-def test_float64_beside_float32_weights_is_told() -> None:
-    for layer, shape in (
-        (sg.nn.Linear(2, 2), (1, 2)),
-        (sg.nn.Conv1d(2, 2, 1), (1, 2, 1)),
-        (sg.nn.GRU(2, 2), (1, 1, 2)),
-    ):
-        name = type(layer).__name__
-        with pytest.warns(UserWarning, match=f"{name}: the input is float64, the weights are float32, .*convert"):
-            layer(sg.ones(shape, dtype=sg.float64))
-
-
 # ---- what it shows ---------------------------------------------------------------------------------------------------
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
-
-from .._core import Tensor, _is_wider
 
 Size = int | Sequence[int]
 
@@ -19,16 +16,6 @@ def check_counts(layer: object, **counts: Any) -> None:
             raise TypeError(f"{type(layer).__name__}: {name} is {value!r}, a {kind}; give a whole number")
         if value < 0:
             raise ValueError(f"{type(layer).__name__}: {name} is {value}; give 0 or more")
-
-
-def warn_of_float64(layer: object, input: Any, weight: Any) -> None:
-    """Once a line: numbers of NumPy are float64, and make all that follows several times slower."""
-    if isinstance(input, Tensor) and _is_wider(input, weight):
-        warnings.warn(
-            f"{type(layer).__name__}: the input is float64, the weights are float32, so all that follows is computed "
-            "in float64; convert the input with .float()",
-            stacklevel=3,
-        )
 
 
 def for_each_dimension(op: str, what: str, size: Size, dims: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
-from ._sizes import Size, check_counts, for_each_dimension, warn_of_float64
+from ._sizes import Size, check_counts, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import TensorModule
 from .parameter import Parameter
@@ -171,10 +171,8 @@ class Conv1d(_Conv):
     dims = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight  # once: a parametrization computes it
-        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv1d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Conv):
@@ -196,10 +194,8 @@ class Conv2d(_Conv):
     dims = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight  # once: a parametrization computes it
-        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv2d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -221,10 +217,8 @@ class Conv3d(_Conv):
     dims = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight  # once: a parametrization computes it
-        warn_of_float64(self, input, weight)
         input, padding = self._bordered(input)
-        return conv3d(input, weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_Convolution):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, empty
 from . import init
-from ._sizes import check_counts, warn_of_float64
+from ._sizes import check_counts
 from .functional import bilinear, linear
 from .module import Module, TensorModule
 from .parameter import Parameter
@@ -57,9 +57,7 @@ class Linear(TensorModule):
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        weight = self.weight  # once: a parametrization computes it
-        warn_of_float64(self, input, weight)
-        return linear(input, weight, self.bias)
+        return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

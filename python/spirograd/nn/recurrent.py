@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Tensor, cat, empty, pad, stack, zeros
 from . import init
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
-from ._sizes import check_counts, warn_of_float64
+from ._sizes import check_counts
 from .functional import dropout, linear
 from .module import Module
 from .parameter import Parameter
@@ -74,7 +74,6 @@ class _Weights(Module):
         )
 
     def _check(self, input: Tensor, dims: str) -> None:
-        warn_of_float64(self, input, next(self.parameters()))
         if input.shape[-1] != self.input_size:
             raise ValueError(
                 f"{type(self).__name__}: input has shape {list(input.shape)}, its last size must be "
