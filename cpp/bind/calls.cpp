@@ -1,4 +1,4 @@
-// What is pending when a call of Python's ends, under SPIROGRAD_SYNC=1. Knows no op.
+// Work that is due when a call of Python's begins, and what is pending when it ends under SPIROGRAD_SYNC=1. Knows no op.
 #include "bind/calls.hpp"
 
 #include "base/log.hpp"
@@ -6,6 +6,7 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "engine/stream.hpp"
 #include "graph/log.hpp"
 
 namespace sg::bind {
@@ -25,6 +26,14 @@ const Callable call_functions[] = {
     {"_runs_at_once", bound<runs_at_once>, "", "bool", "Whether SPIROGRAD_SYNC=1 is set.", Scope::function},
 };
 }  // namespace
+
+bool start_due() noexcept {
+  const int failed = guarded([]() -> int {
+    stream();
+    return 0;
+  });
+  return failed == 0;
+}
 
 bool run_recorded() noexcept {
   const int failed = guarded([]() -> int {

@@ -1,8 +1,9 @@
-// The calls that Python makes: of functions, methods and operators. Under SPIROGRAD_SYNC=1 the outermost one runs what it
-// recorded before it returns.
+// The calls that Python makes: of functions, methods and operators. Between two of them, work that has gathered starts;
+// under SPIROGRAD_SYNC=1 the outermost one runs what it recorded before it returns.
 // Threads: the GIL is held.
 #pragma once
 #include "bind/errors.hpp"
+#include "graph/log.hpp"
 
 namespace sg::bind {
 
@@ -10,18 +11,26 @@ extern const bool at_once;                              // SPIROGRAD_SYNC=1
 inline constinit thread_local bool has_called = false;  // whether this thread made a call
 inline constinit thread_local int calls_open = 0;       // under SPIROGRAD_SYNC=1
 
-// Runs what is pending, but for an optimiser's step that is not complete. False: a Python error is set.
-bool run_recorded() noexcept;
+// False, of both: a Python error is set.
+bool start_due() noexcept;     // starts work that is due
+bool run_recorded() noexcept;  // runs what is pending, but for an optimiser's step that is not complete
 
 // `body` gives an object, or an int; nullptr or -1 with a Python error.
 template <class F>
 auto public_call(F body) noexcept -> decltype(body()) {
+  constexpr bool gives_object = std::is_pointer_v<decltype(body())>;
   has_called = true;
+  if (work_is_due.load(std::memory_order_relaxed) && !start_due()) {
+    if constexpr (gives_object)
+      return nullptr;
+    else
+      return -1;
+  }
   if (!at_once) return body();
   ++calls_open;
   auto result = body();
   if (--calls_open > 0) return result;
-  if constexpr (std::is_pointer_v<decltype(result)>) {
+  if constexpr (gives_object) {
     if (!result || run_recorded()) return result;
     Py_DECREF(result);
     return nullptr;

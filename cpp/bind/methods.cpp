@@ -14,7 +14,6 @@
 #include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
-#include "engine/stream.hpp"
 
 namespace sg::bind {
 
@@ -64,7 +63,6 @@ template <class E>
 }
 
 PyObject* run(const Call& call) {
-  if (work_is_due.load(std::memory_order_relaxed)) stream();
   const bool tell = observer;  // not of the call that sets it
   PyObject* result;
   try {
