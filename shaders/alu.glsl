@@ -6,7 +6,7 @@
 // GLSL's own exp, log, tanh, sin, cos, pow, min, max and isnan are not used: they are loose or may drop NaN. Single
 // precision division and square root correct the built-in ones, which may be loose; double precision takes them as
 // they are.
-// `check_index` is not here: it writes the status word, so the generated shader defines it.
+// `check_index` is not here: it reports to the status block, so common.glsl defines it.
 
 bool alu_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 // A constant that no compiler takes for undefined.

@@ -1,4 +1,4 @@
-// What every kernel shares: the argument block, references to tensors, the status word.
+// What every kernel shares: the argument block, references to tensors, the status block.
 // Included after `#version 460`. A kernel gets one push constant, the address of its block of 64-bit words.
 #extension GL_EXT_buffer_reference2 : require
 #extension GL_EXT_scalar_block_layout : require
@@ -123,26 +123,44 @@ int64_t number_int64(uint64_t word) { return int64_t(word); }
 float number_float32(uint64_t word) { return uintBitsToFloat(uint(word)); }
 double number_float64(uint64_t word) { return uint64BitsToDouble(word); }
 
-// An invocation keeps its first index out of range and goes on with index 0; at its end it reports, so that no read
-// waits for the write. The first report of a submission wins; the rest of the submission writes nothing in place.
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
-  int tag, pad;
+// What has failed in runs that may not be known to have finished, a bit each, and what was reported of it (Report in
+// cpp/device/device.hpp).
+struct Report {
+  uint reporter, pad;
   int64_t index, bound;
 };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
+  uint failed[2];
+  Report reports[64];
+};
 
-int bad_tag = 0;
-int64_t bad_index, bad_bound;
-int64_t check_index(int64_t index, int64_t bound, int tag) {
+#ifdef SG_GUARDS
+uint64_t failed;
+void look(uint64_t status) { failed = uint64_t(Status(status).failed[0]) | uint64_t(Status(status).failed[1]) << 32; }
+bool is_kept(uint64_t mask) { return (failed & mask) != 0ul; }
+#endif
+
+#ifdef SG_CHECKS
+// Checks are numbered from 1 on. An invocation keeps the first bad index of each and goes on with index 0; at its end it
+// reports, so that no read waits for the write. The first report of a failure wins.
+uint bad = 0u;
+int64_t bad_index[SG_CHECKS], bad_bound[SG_CHECKS];
+int64_t check_index(int64_t index, int64_t bound, int number) {
   const bool good = uint64_t(index) < uint64_t(bound);
-  if (!good && bad_tag == 0) {
-    bad_tag = tag;
-    bad_index = index;
-    bad_bound = bound;
+  const uint mask = 1u << (number - 1);
+  if (!good && (bad & mask) == 0u) {
+    bad |= mask;
+    bad_index[number - 1] = index;
+    bad_bound[number - 1] = bound;
   }
   return good ? index : 0;
 }
-void report_index(uint64_t status) {
-  if (bad_tag == 0 || atomicCompSwap(Status(status).tag, 0, bad_tag) != 0) return;
-  Status(status).index = bad_index;
-  Status(status).bound = bad_bound;
+void report_index(uint64_t status, int number, uint64_t word) {
+  if ((bad >> (number - 1) & 1u) == 0u) return;
+  const uint bit = uint(word) & 63u, mask = 1u << (bit & 31u);
+  if ((atomicOr(Status(status).failed[bit >> 5], mask) & mask) != 0u) return;
+  Status(status).reports[bit].reporter = uint(word >> 8);
+  Status(status).reports[bit].index = bad_index[number - 1];
+  Status(status).reports[bit].bound = bad_bound[number - 1];
 }
+#endif

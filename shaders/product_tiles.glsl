@@ -2,9 +2,6 @@
 //   void tile(uint batch, uint m0, uint n0)
 // Tiles in groups of eight rows: workgroups that run together then share operands in the cache.
 void main() {
-#ifdef PREDICATED
-  if (Status(status).tag != 0) return;
-#endif
   const uint tiles_m = (uint(size_m) + kTileM - 1) / kTileM, tiles_n = (COLUMNS + kTileN - 1) / kTileN;
   const uint each = tiles_m * tiles_n, all = each * GROUPS;
   for (uint work = gl_WorkGroupID.x; work < all; work += gl_NumWorkGroups.x) {
@@ -13,6 +10,6 @@ void main() {
     tile(work / each, (strip * 8 + inside % height) * kTileM, inside / height * kTileN);
   }
 #ifdef REPORTS
-  report_index(status);
+  REPORTS
 #endif
 }

@@ -6,6 +6,7 @@
 #include "bind/changes.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
+#include "bind/transaction.hpp"
 #include "engine/replay/capture.hpp"
 #include "ops/list.hpp"
 
@@ -32,15 +33,18 @@ std::pair<std::shared_ptr<Recording>, std::string> recorded(Capture& c, const Te
   return {std::move(made), std::move(problem)};
 }
 
-std::optional<Tensors> run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers,
-                           const py::list& changes) {
-  std::optional<Tensors> made;
+std::optional<std::pair<Tensors, std::vector<BoundTransaction>>> run(Recording& r, const Tensors& arguments,
+                                                                      const std::vector<double>& numbers,
+                                                                      const py::list& changes) {
+  std::optional<Recording::Replayed> done;
   {
     WithoutGil unlocked;
-    made = r.run(arguments, numbers);
+    done = r.run(arguments, numbers);
   }
-  if (made) Changes(changes.ptr()).make();
-  return made;
+  if (!done) return std::nullopt;
+  Changes(changes.ptr()).make();
+  return std::pair(std::move(done->results),
+                   std::vector<BoundTransaction>(done->transactions.begin(), done->transactions.end()));
 }
 
 py::object outside(const Capture& c, py::object result) {

@@ -14,6 +14,7 @@
 #include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
+#include "graph/log.hpp"
 
 namespace sg::bind {
 
@@ -63,6 +64,7 @@ template <class E>
 }
 
 PyObject* run(const Call& call) {
+  ++operations_recorded;
   const bool tell = observer;  // not of the call that sets it
   PyObject* result;
   try {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "bind/calls.hpp"
+#include "graph/log.hpp"
 
 namespace sg::bind {
 
@@ -24,19 +25,22 @@ struct OperatorName {
   constexpr OperatorName(const char (&from)[n]) { std::copy_n(from, n, text); }
 };
 
-// A slot of the type that the observer sees.
+// A slot of the type that the observer sees, and that counts as an operation.
 template <OperatorName name, PyObject* (*slot)(PyObject*)>
 PyObject* seen(PyObject* a) {
+  ++operations_recorded;
   PyObject* result = public_call([&] { return slot(a); });
   return observer ? observed(name.text, {a}, result) : result;
 }
 template <OperatorName name, PyObject* (*slot)(PyObject*, PyObject*)>
 PyObject* seen(PyObject* a, PyObject* b) {
+  ++operations_recorded;
   PyObject* result = public_call([&] { return slot(a, b); });
   return observer ? observed(name.text, {a, b}, result) : result;
 }
 template <OperatorName name, PyObject* (*slot)(PyObject*, PyObject*, PyObject*)>
 PyObject* seen(PyObject* a, PyObject* b, PyObject* modulus) {
+  ++operations_recorded;
   PyObject* result = public_call([&] { return slot(a, b, modulus); });
   return observer ? observed(name.text, {a, b}, result) : result;
 }

@@ -8,6 +8,7 @@
 #include "bind/caster.hpp"
 #include "bind/changes.hpp"
 #include "bind/methods.hpp"
+#include "bind/transaction.hpp"
 #include "engine/engine.hpp"
 #include "graph/watcher.hpp"
 #include "ops/list.hpp"
@@ -86,31 +87,62 @@ void submit(const std::vector<py::list>& groups) {
     if (!postpone(d)) flush(d);
 }
 
+const char* fate(const BoundTransaction& t) {
+  WithoutGil unlocked;
+  const EngineLock lock;
+  const Fate fate = fate_of(*t.transaction);
+  return fate == Fate::done ? "done" : fate == Fate::lost ? "lost" : "open";
+}
+
+void raise_if_lost(const BoundTransaction& t) {
+  WithoutGil unlocked;
+  const EngineLock lock;
+  raise_lost(*t.transaction);
+}
+
 // What is recorded from here on is done as a whole or not at all.
 void begin_whole_step(const std::vector<py::list>& groups) {
+  begin_transaction();
   for (DeviceId d : devices_of(groups)) begin_whole(d);
 }
 
 void end_whole_step(const std::vector<py::list>& groups) {
+  end_transaction();
   for (DeviceId d : devices_of(groups)) end_whole(d);
 }
 
-// Submits what was begun. A step that is interrupted here is done nevertheless, when somebody looks at it.
-void submit_step(const std::vector<py::list>& groups, PyObject* list) {
+bool may_fail(const Ref<Transaction>& begun) {
+  WithoutGil unlocked;
+  const EngineLock lock;
+  return begun && fate_of(*begun) != Fate::done;
+}
+
+// Submits what was begun. A step that is interrupted here is done nevertheless, when somebody looks at it. One that may
+// not be done, because a check may still fail, is added to `open`, with `before`.
+void submit_step(const std::vector<py::list>& groups, PyObject* list, PyObject* open, PyObject* before) {
   Changes changes(list);
+  const Ref<Transaction> begun = end_transaction();
+  const auto note = [&] {
+    if (!may_fail(begun)) return;
+    const py::tuple step = py::make_tuple(BoundTransaction(begun), py::reinterpret_borrow<py::object>(before));
+    if (PyList_Append(open, step.ptr()) < 0) throw PythonError();
+  };
   try {
     changes.make();
     submit(groups);
   } catch (const Interruption&) {
+    note();
     throw;
   } catch (...) {
     changes.undo();
     throw;
   }
+  note();
 }
 
 // Undoes a step that was not recorded to its end.
 void take_back_step(const std::vector<py::list>& groups) {
+  end_transaction();
   for (DeviceId d : devices_of(groups)) take_back(d);
 }
 
@@ -164,8 +196,11 @@ const Callable optim_callables[] = {
     {"_begin_whole", bound<begin_whole_step>, SG_GROUPS, "None",
      "What is recorded from here on is done as a whole or not at all.", Scope::function},
     {"_end_whole", bound<end_whole_step>, SG_GROUPS, "None", "Up to here.", Scope::function},
-    {"_submit_step", bound<submit_step>, SG_GROUPS ", changes: list[tuple[Any, str, Any]]", "None",
-     "Submits it, and gives attributes of objects new values, which an error takes back.", Scope::function},
+    {"_submit_step", bound<submit_step>,
+     SG_GROUPS ", changes: list[tuple[Any, str, Any]], open: list[tuple[_Transaction, Any]], before: Any", "None",
+     "Submits it, and gives attributes of objects new values, which an error takes back. A step that may not be done is "
+     "added to `open`, with `before`.",
+     Scope::function},
     {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",
      Scope::function},
     {"_drop_gradients", bound<drop_gradients>, SG_GROUPS ", set_to_none: bool", "None",
@@ -180,6 +215,9 @@ void add_optimizers(PyObject* m) {
   py::class_<Update>(module, "_Update", py::module_local())
       .def(py::init<const std::string&, std::vector<Tensor>, const py::sequence&>())
       .def("step", &Update::step);
+  py::class_<BoundTransaction>(module, "_Transaction", py::module_local())
+      .def("fate", fate)
+      .def("raise_if_lost", raise_if_lost);
   add_callables(m, optim_callables);
 }
 

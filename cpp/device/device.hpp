@@ -73,32 +73,36 @@ class Prepared {
   virtual int64_t bytes() const = 0;  // on the host, approximate
 };
 
-// The user's lines for the ops of a run.
-class SourceLocations {
- public:
-  virtual ~SourceLocations() = default;
-  // " at train.py:12" for the op of that name that checks an index against that bound; "" when it is not known.
-  virtual std::string of(const std::string& op, int64_t bound) const = 0;
-  virtual uint32_t run() const = 0;  // the number of the run
+// A failure is one of 64 bits of a device. A kernel whose check fails sets the check's bit; a write does nothing if a bit
+// of its mask is set. Who hands out bits (engine/run_status.hpp) gives none twice while it may matter.
+constexpr uint64_t kKnownFailure = uint64_t{1} << 62;  // set from the beginning
+struct Report {
+  int bit;
+  uint32_t reporter;     // see report_word()
+  int64_t index, bound;  // of the first index out of range
 };
-
-// A report of a kernel: index out of range. tag 0: none.
 struct Status {
-  int32_t tag = 0;  // see Plan::reporters
-  int64_t index = 0, bound = 0;
-  std::string name;                                          // the op's name, from a plan that may have reported it
-  std::vector<std::shared_ptr<const SourceLocations>> runs;  // RunArguments::lines of those that may have reported it
+  uint32_t done = 0;  // the last run that has finished, by RunArguments::run
+  std::vector<Report> reports;
 };
+constexpr int kReportShift = 8;
+inline uint64_t report_word(int bit, uint32_t reporter) {
+  return static_cast<uint64_t>(bit) | uint64_t{reporter} << kReportShift;
+}
 
 struct RunArguments {
-  const BufferRef* leaves = nullptr;             // Plan::leaves
-  const BufferRef* outputs = nullptr;            // Plan::outputs
-  const int64_t* offsets = nullptr;              // Plan::starts, in elements
-  const Number* numbers = nullptr;               // Plan::numbers
-  std::shared_ptr<const SourceLocations> lines;  // kept for reports
-  bool unchecked = false;                        // a report of an earlier run also keeps this one from writing in place
-  bool to_the_end = false;                       // must not be interrupted: the work that it belongs to has begun
-  bool ready = false;                            // get_ready() was called with the others
+  const BufferRef* leaves = nullptr;   // Plan::leaves
+  const BufferRef* outputs = nullptr;  // Plan::outputs
+  const int64_t* offsets = nullptr;    // Plan::starts, in elements
+  const Number* numbers = nullptr;     // Plan::numbers
+  // Of a run that checks, or whose writes look at failures: its number, the bits of its checks, and for each node of the
+  // log that is one of Instance::checks its report_word(), for each that is one of Instance::guards its mask.
+  uint32_t run = 0;
+  uint64_t own = 0;
+  const uint64_t* nodes = nullptr;
+  bool fresh = false;       // no failure of an earlier run counts any more
+  bool to_the_end = false;  // must not be interrupted: the work that it belongs to has begun
+  bool ready = false;       // get_ready() was called with the others
 };
 
 // Bytes on their way to the host.
@@ -176,7 +180,7 @@ class Device {
   virtual bool is_idle() { return true; }  // it computes nothing; copies to it may still be under way
   // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
-  // The first report since the last call, of finished work.
+  // What finished runs have reported since the last call.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
   // New memory can be opened by another driver of the same GPU, from now on. `freed` hears of each such block before it

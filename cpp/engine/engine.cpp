@@ -30,46 +30,20 @@ std::map<int, Device*>& gpus_in_use() {
   return *gpus;
 }
 
-[[noreturn]] void raise_report(const Status& s) {
-  std::string line;
-  for (const auto& run : s.runs)
-    if (line.empty()) line = run->of(s.name, s.bound);
-  try {
-    if (const char* fault = parameter_fault(s.name))
-      fail<ValueError>(s.name, fault + line, "tensors written after it in the same step keep their old values");
-    fail<IndexError>(s.name,
-                     "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" + line,
-                     "tensors written after it in the same step keep their old values");
-  } catch (...) {
-    for (const auto& run : s.runs) poison(run->run(), std::current_exception());
-    throw;
-  }
-}
-
 }  // namespace
 
-// Kernels report indices and parameters out of range; the next read raises.
 void raise_reports(DeviceId id) {
-  static Status unsaid;  // a report that there was no memory to raise; the next read does
-  static DeviceId unsaid_of;
   EngineLock lock;
-  Status s = unsaid.tag && unsaid_of == id ? std::exchange(unsaid, {}) : device_of(id).take_status();
-  if (!s.tag) return;
-  try {
-    raise_report(s);
-  } catch (const std::bad_alloc&) {
-    unsaid = std::move(s);
-    unsaid_of = id;
-    throw;
-  }
+  learn(id);
+  raise_own(true);
 }
 
 namespace {
 
 // Call when the device has finished all runs up to this one.
 void look_at_status(DeviceId id, uint32_t runs) {
-  raise_reports(id);
   EngineLock lock;
+  learn(id);
   retire(id, runs);
 }
 
@@ -197,7 +171,9 @@ void synchronize(DeviceId id) {
   }
   const uint32_t runs = last_run();
   device_of(id).wait();
+  const EngineLock lock;
   look_at_status(id, runs);
+  raise_own(true);
 }
 
 namespace {
@@ -365,7 +341,7 @@ Escaped::Escaped(const Tensor& x) {
     node = leaf_node(std::move(copy), node->dtype, {}, node->numel);
     storage.node = Held(node);
   }
-  raise_reports({});
+  raise_own(false);
   node->drop_half();  // others may change the value from here on
   buffer_ = node->buffer;
   ++buffer_->shared;
@@ -382,7 +358,10 @@ void read(const Tensor& x, void* out) {
   park_when_ending();
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
   if (bytes) device_of(x.device()).download(out, from.node->buffer, from.offset, bytes);
+  const EngineLock lock;
   look_at_status(x.device(), from.runs);
+  raise_if_failed(*from.node.get());
+  raise_own(false);
 }
 
 namespace {
@@ -466,7 +445,10 @@ Tensor to_host_later(const Tensor& x) {
   EngineLock lock;
   std::shared_ptr<Readback> readback = device_of(x.device()).run_job(job);
   BufferRef buffer(new ArrivingBuffer(std::move(memory), bytes, std::move(readback), x.device(), from.runs));
-  Tensor out = wrap(leaf_node(std::move(buffer), x.dtype(), {}, x.numel()), x.shape());
+  const NodeRef there = leaf_node(std::move(buffer), x.dtype(), {}, x.numel());
+  there->run = from.node->run;  // its failures are those of what is copied
+  there->failed_by = from.node->failed_by;
+  Tensor out = wrap(there, x.shape());
   record_gradient(kTo, out, {&x}, ToAttributes{x.device()});
   return out;
 }
@@ -479,6 +461,11 @@ Tensor to_device(const Tensor& x, DeviceId device) {
   if (!x.device().is_gpu()) {  // the host has the bytes already
     const Bytes from = evaluated(x);
     from.node->buffer->arrive();
+    {
+      const EngineLock lock;
+      raise_if_failed(*from.node.get());
+      raise_own(false);
+    }
     out = from_host(static_cast<const char*>(from.node->buffer->host) + from.offset, x.shape(), x.dtype(), device);
   } else {
     read(x, bytes.data());
@@ -545,6 +532,7 @@ void prepare_kernel(DeviceId id, const std::string& name, const CustomKernel& ke
   Instance launch;
   launch.kernel.kind = Kernel::Kind::custom;
   launch.kernel.custom = kernel;
+  if (kernel.reports) launch.checks = {0};
   for (const CustomKernel::Tensor& t : kernel.tensors) {
     while (static_cast<int32_t>(launch.bindings.size()) <= t.binding) {
       launch.bindings.push_back({static_cast<int32_t>(plan->memories.size()), -1});

@@ -108,7 +108,7 @@ class UnderWay {
     if (early) meanwhile();
     stay_awake(device, group);
     device.wait();
-    raise_reports(id_);
+    learn(id_);
     for (const NodeRef& node : sources) raise_if_failed(*node);  // somebody else may have read the report
     retire(id_, runs_);
     meet(group);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -39,7 +40,8 @@ bool fusing() { return !env_off("SPIROGRAD_FUSE"); }
 // What is known only when the log runs: which results are needed, and which written leaves nothing else needs.
 struct Needed {
   std::vector<bool> held, dying;
-  std::vector<uint32_t> unchecked;  // runs that made leaves and may still report an error
+  bool unchecked = false;  // a failure of an earlier run may belong to a leaf
+  bool guarded = false;    // or to what the log itself checks
 };
 // The log keeps the storages that it writes, to put old values back. Those that nothing else refers to need no value.
 void forget_dropped(const Log& log, std::vector<bool>& held) {
@@ -56,7 +58,7 @@ void forget_dropped(const Log& log, std::vector<bool>& held) {
 void look(const Log& log, Needed& wanted) {
   wanted.held.clear();
   wanted.dying.clear();
-  wanted.unchecked.clear();
+  wanted.unchecked = false;
   const auto is_held = [](const std::vector<NodeRef>& nodes, size_t i) {
     if (i + kAhead < nodes.size()) __builtin_prefetch(&nodes[i + kAhead]->held);
     return nodes[i]->held.load(std::memory_order_relaxed) > 0 && !nodes[i]->again;
@@ -65,8 +67,9 @@ void look(const Log& log, Needed& wanted) {
   forget_dropped(log, wanted.held);
   for (const NodeRef& leaf : log.leaves) {
     if (leaf->state == Node::State::failed) std::rethrow_exception(leaf->error);  // since it was recorded
-    if (unchecked(*leaf)) wanted.unchecked.push_back(leaf->run);
+    wanted.unchecked = wanted.unchecked || unchecked(*leaf);
   }
+  wanted.guarded = wanted.unchecked || !log.reporters.empty();
   wanted.dying.resize(log.leaves.size());
   for (int32_t leaf : log.written_leaves())
     if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
@@ -75,8 +78,8 @@ void look(const Log& log, Needed& wanted) {
 // Adds these facts to the log's key. The log is run or given up afterwards.
 // The key says all that the scheduler looks at, so equal keys have equal plans: the log wrote its structure and sizes
 // while it grew; added here are the facts that only the moment of the run knows. Numbers, addresses and offsets are
-// never in it: they are arguments of the plan. Whether earlier runs may still report an error is the last word, which
-// recordings compare by itself (engine/replay/compare.cpp).
+// never in it: they are arguments of the plan. Whether it looks at failures only because of earlier runs is the last word,
+// which recordings compare by itself (engine/replay/compare.cpp).
 uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
@@ -93,7 +96,7 @@ uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) 
   for (bool b : wanted.held) push(b);
   for (bool b : wanted.dying) push(b);
   key.push_back(word);
-  key.push_back(!wanted.unchecked.empty());
+  key.push_back(wanted.unchecked && log.reporters.empty());
   uint64_t hash = hash_mix(log.hash);
   for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
   return hash;
@@ -119,7 +122,7 @@ ScheduleInput input_of(const WrittenOut& out, const Needed& wanted, bool fuse, c
           out.held(),
           wanted.dying,
           fuse,
-          !wanted.unchecked.empty(),
+          wanted.guarded,
           gpu,
           folds(log) ? out.places(cuts) : std::vector<int32_t>(),
           out.second()};
@@ -173,45 +176,28 @@ CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std:
   return entry;
 }
 
-// The lines of the user's program whose ops check indices in a run. If an op checks the same bound at several lines,
-// all of them are named.
-class ReporterLocations final : public SourceLocations {
- public:
-  ReporterLocations(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
-  uint32_t run() const override { return run_; }
-  std::string of(const std::string& op, int64_t bound) const override {
-    std::vector<std::string> lines;
-    for (const Reporter& r : reporters_) {
-      if (op != r.op->name || (r.bound != kAnyBound && r.bound != bound) || !r.location) continue;
-      std::string line = r.location.str();
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
-    }
-    std::string text;
-    for (const std::string& line : lines) text += (text.empty() ? " at " : " or ") + line;
-    return text;
-  }
-
- private:
-  std::vector<Reporter> reporters_;
-  uint32_t run_;
-};
-
 // Hands the outputs to their nodes. Everything that can throw comes before device.run(): after it the log's effects
 // have happened, and a node without its buffer would lose them.
 void run(Log& log, const Needed& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
-  const bool unchecked = !wanted.unchecked.empty();
-  const std::shared_ptr<const SourceLocations> lines = run_plan(
-      log.device, *cached.plan, *cached.prepared,
-      {log.leaves, log.offsets, log.numbers, log.reporters, wanted.unchecked, unchecked, log.to_the_end}, outputs);
+  std::vector<Ref<Transaction>> transactions;
+  std::optional<Marks> marks;
+  Flow flow;
+  if (wanted.guarded) {
+    flow = flow_of(log, transactions);
+    marks = begin_run(log.device, flow, log.reporters, log.leaves, !is_exchange(log));
+  }
+  run_plan(log.device, *cached.plan, *cached.prepared,
+           {log.leaves, log.offsets, log.numbers, marks ? &*marks : nullptr, log.to_the_end}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
-    node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // a report stops writes in place
+    if (marks) set_marks(node, *marks, cached.output_nodes[o]);
   }
-  if (capture()) capture()->ran(log, cached, unchecked, std::move(log.reporters));
+  if (marks) set_marks(transactions, *marks);
+  if (capture()) capture()->ran(log, cached, std::move(flow));
 }
 
 BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& output,
@@ -299,8 +285,9 @@ std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
   return outputs;
 }
 
-std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
-                                                std::vector<BufferRef>& outputs) {
+namespace {
+void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput& input,
+                 std::vector<BufferRef>& outputs) {
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   if (checking) check_bounds(plan, input.offsets.data());
   Device& device = device_of(id);
@@ -310,11 +297,14 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
   outputs.resize(static_cast<size_t>(plan.outputs));
   for (const Memory& m : plan.memories)
     if (m.kind == Memory::Kind::output && !outputs[m.index]) outputs[m.index] = memory_for(device, prepared, m, leaves);
-  std::shared_ptr<const SourceLocations> lines;
-  if (!input.reporters.empty() || !input.after.empty())
-    lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
-  RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
-                         lines,         input.unchecked, input.to_the_end};
+  RunArguments arguments{leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data()};
+  arguments.to_the_end = input.to_the_end;
+  if (const Marks* marks = input.marks) {
+    arguments.run = marks->run;
+    arguments.own = marks->own;
+    arguments.nodes = marks->words.data();
+    arguments.fresh = marks->fresh;
+  }
   finish_before_run(id, [&] {
     if (is_exchange(prepared)) return;
     try {
@@ -325,7 +315,18 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
   });
   if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
-  return lines;
+}
+}  // namespace
+
+void run_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput& input,
+              std::vector<BufferRef>& outputs) {
+  try {
+    submit_plan(id, plan, prepared, input, outputs);
+  } catch (...) {
+    if (input.marks) abandon_run(id, *input.marks);
+    throw;
+  }
+  if (input.marks && !id.is_gpu()) learn(id);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 #include "engine/engine.hpp"
 #include "engine/plan_cache.hpp"
+#include "engine/run_status.hpp"
 #include "graph/log.hpp"
 
 namespace sg {
@@ -32,23 +33,20 @@ struct Emptied {
   ~Emptied() { list.clear(); }
 };
 
-// What one run of a plan reads, and what it may report.
+// What one run of a plan reads.
 struct PlanInput {
   const std::vector<NodeRef>& leaves;
   const std::vector<int64_t>& offsets;
   const std::vector<Number>& numbers;
-  std::vector<Reporter> reporters;
-  std::vector<uint32_t> after;  // earlier runs that may still report an error
-  bool unchecked;               // the plan looks at their reports
-  bool to_the_end = false;      // not to be interrupted
+  const Marks* marks = nullptr;  // what may fail; nullptr: nothing
+  bool to_the_end = false;       // not to be interrupted
 };
 // Memory for the outputs of a plan that do not take over a leaf's.
 // Asking for all memory of a run of several plans before the first of them lets the whole run fail without a trace.
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
-// Gives outputs without memory new memory, or that of the leaf they replace, and submits the plan. Returns the lines
-// that a report may name; nullptr: the run reports nothing.
-std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
-                                                std::vector<BufferRef>& outputs);
+// Gives outputs without memory new memory, or that of the leaf they replace, and submits the plan.
+void run_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput& input,
+              std::vector<BufferRef>& outputs);
 
 // The plan that a flush would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);

@@ -153,6 +153,9 @@ std::vector<int32_t> WrittenOut::places(std::vector<int32_t> nodes) const {
 void WrittenOut::translate(Scheduled& made) const {
   for (int32_t& node : made.output_nodes) node = from_[static_cast<size_t>(node)];
   for (Step& step : made.plan.steps) {
+    for (Instance& instance : step.instances)
+      for (auto* nodes : {&instance.checks, &instance.guards})
+        for (int32_t& node : *nodes) node = from_[static_cast<size_t>(node)];
     for (int32_t& node : step.nodes) node = from_[static_cast<size_t>(node)];
     std::sort(step.nodes.begin(), step.nodes.end());
     step.nodes.erase(std::unique(step.nodes.begin(), step.nodes.end()), step.nodes.end());

@@ -93,8 +93,7 @@ namespace {
 void append_in_room(Log& log, const NodeRef& node, const SourceLocation& line) {
   note_disturbance();
   log.append_in_room(node);
-  const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
-  if (node->op->reports) log.reporters.push_back({node->op, bound, line});
+  if (node->op->reports) log.reporters.push_back({node.get(), node->op, line, thread_number(), operations_recorded});
   // The reader of a checked index comes next and belongs to its kernel.
   run_if_due(log, touches_shared(*node), node->op->reports);
 }
@@ -513,6 +512,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Ref<GradNode> history = history_of ? history_of(op, target, value) : Ref<GradNode>();
   const SourceLocation line = current_location();
+  node->together = transaction;
   Log& log = log_of(node->device);
   log.make_room(*node);
   if (!target->untracked) {

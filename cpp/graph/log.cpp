@@ -3,6 +3,7 @@
 #include "graph/log.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -29,6 +30,14 @@ std::atomic<bool> work_is_due{false};
 uint64_t Log::next_epoch() {
   static uint64_t last = 0;  // engine lock
   return ++last;
+}
+
+constinit thread_local uint64_t operations_recorded = 0;
+
+uint32_t thread_number() {
+  static std::atomic<uint32_t> last{0};
+  thread_local const uint32_t number = ++last;
+  return number;
 }
 
 Log& log_of(DeviceId device) {
@@ -173,7 +182,7 @@ void Log::append_in_room(const NodeRef& node) {
   begins.push_back(key.size());
   add_word(reinterpret_cast<uint64_t>(node->op));
   add_word(uint64_t(node->dtype) | uint64_t(node->compute) << 4 | uint64_t(node->inputs) << 8 |
-           uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
+           uint64_t(bool(node->together)) << 15 | uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
   for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
   if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
     for (int64_t word : node->parameters.words) add_word(static_cast<uint64_t>(word));

@@ -25,13 +25,17 @@ struct Assignment {
 
 inline constexpr size_t kMaxLogNodes = 8192;
 
-constexpr int64_t kAnyBound = -1;
-// An index that is checked, and the line that asked for it.
+// A check, and who asked for it.
 struct Reporter {
+  const Node* node;  // while it is pending
   const OpInfo* op;
-  int64_t bound;  // kAnyBound: it checks several
   SourceLocation location;
+  uint32_t thread;      // by its number
+  uint64_t operations;  // how many that thread had called
 };
+// The calling thread's number, from 1 on, and how many operations it has called.
+uint32_t thread_number();
+extern constinit thread_local uint64_t operations_recorded;
 
 // How many writes a log had.
 struct Writes {
@@ -123,7 +127,8 @@ inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 // Given by engine/. Under the engine lock.
 // Runs the whole log of a device. `full`: it has its most nodes, and may be given room for more.
 void flush(Log& log, bool full);
-// Raises the reports of a device's kernels. Called after a run that could not wait.
+// Raises what a device's kernels have reported of the calling thread's operations. Called after a run that could not
+// wait.
 void raise_reports(DeviceId device);
 // The error of a value that could not be computed, is poisoned, or went with its device.
 void raise_if_failed(const Node& node);

@@ -8,11 +8,15 @@ namespace {
 constexpr size_t kApart = 64;  // bytes between two: at multiples of 512, nodes would share few sets of a cache
 }
 
+constinit thread_local Transaction* transaction = nullptr;
+
 void* Node::operator new(size_t size) { return FreeList<Node, 16384>::take(size + kApart); }
 void Node::operator delete(void* p) { FreeList<Node, 16384>::give(p); }
 
 void Node::drop_inputs() {
   for (int i = 0; i < inputs; ++i) in[i].node = {};
+  if (together) together->waiting = false;
+  together = {};
 }
 
 NodeRef copy_of(const Node& n) {

@@ -32,6 +32,15 @@ struct ReplaySlot {
   ReplaySlot complement() const { return number ? ReplaySlot{number, complements + 1u} : ReplaySlot(); }
 };
 
+// Writes of a thread that are done together or not at all: a step of an optimiser.
+struct Transaction : RefCounted<Transaction> {
+  bool waiting = true;   // until a log with it has run
+  uint32_t run = 0;      // that did it, if a failure may have kept it from being done
+  uint64_t lost_by = 0;  // those failures
+  static void destroy(Transaction* t) { delete t; }
+};
+extern constinit thread_local Transaction* transaction;  // under way, of the calling thread; nullptr: none
+
 // How a node reads an input over its domain.
 struct Operand {
   enum class Kind : uint8_t {
@@ -115,14 +124,18 @@ struct Node : RefCounted<Node> {
   std::atomic<int32_t> saved{0};  // those of them that are saved gradients
   BufferRef buffer;               // ready
   std::exception_ptr error;       // failed
-  uint32_t run = 0;               // ready: the run that made it, if that checks indices
-  uint8_t room = 0;               // operands that there are
-  bool again = false;             // pending: the run under way does not store it, because a later one computes it again
-  bool late = false;              // pending: a run before has computed it already
-  uint16_t reduced = 0;           // bit d: dimension d of the domain is folded
+  // Ready, and part of its history may have failed: the run that made it, which failures of it the value belongs to, and
+  // which kept an update of its memory from being done (engine/run_status.hpp).
+  uint32_t run = 0;
+  uint8_t room = 0;      // operands that there are
+  bool again = false;    // pending: the run under way does not store it, because a later one computes it again
+  bool late = false;     // pending: a run before has computed it already
+  uint16_t reduced = 0;  // bit d: dimension d of the domain is folded
   Operand* in = reinterpret_cast<Operand*>(few_);
   int64_t numel = 0;  // elements of the value
   DeviceId device;
+  uint64_t failed_by = 0, lost_by = 0;
+  Ref<Transaction> together;  // pending write: what it is done with, or not at all
 
  private:
   alignas(Operand) unsigned char few_[kFewInputs * sizeof(Operand)];

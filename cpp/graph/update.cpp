@@ -60,6 +60,7 @@ class Writer {
 
   void write(const Tensor& target, NodeRef node) {
     Storage& storage = *target->storage;
+    node->together = transaction;
     NodeRef before = storage.node.ref();
     node->numel = before->numel;
     if (before->buffer && before->buffer->shared) shared_.emplace_back(node, before);
@@ -123,8 +124,27 @@ NodeRef state_node(const NodeRef& update, int k) {
 }
 }  // namespace
 
+namespace {
+// The calling thread's transaction, or one for as long as this lives.
+class Together {
+ public:
+  Together() : own_(transaction ? nullptr : new Transaction) {
+    if (own_) transaction = own_.get();
+  }
+  ~Together() {
+    if (own_) transaction = nullptr;
+  }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+ private:
+  const Ref<Transaction> own_;
+};
+}  // namespace
+
 void update_all(const OpInfo& op, std::span<const Tensor> numbers, std::span<const Updated> tensors) {
   const Entry entry(op);
+  const Together together;
   note_disturbance();
   const DeviceId device = tensors.front().tensor.device();
   Log& log = log_of(device);
@@ -183,6 +203,7 @@ void assign_as(const Node& written, const Tensor& value) {
   NodeRef node = new_node(assign_row(), written.dtype, written.compute, written.device, 2);
   node->domain = written.domain;
   node->numel = written.numel;
+  node->together = written.together;
   node->inputs = 2;
   set_tensor(*node->op, node->in[0], value, broadcast_strides(value.shape(), value.strides(), written.domain));
   node->in[1] = written.in[1];

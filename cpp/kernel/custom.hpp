@@ -52,8 +52,8 @@ struct CustomKernel {
   int64_t groups[3] = {1, 1, 1};
   int64_t threads = 0;  // of a workgroup, SG_THREADS in the source; 0: the source says it, by what the device can
   MatrixUnits::Path matrix = MatrixUnits::Path::none;  // how the source reaches matrix units
-  // An op that reports has two more words: its tag and the address of the status word. 0: it does not report.
-  int64_t tag = 0;
+  // An op that reports has two more words: where (RunArguments::nodes), and the address of the status block.
+  bool reports = false;
   double cost = 0;  // approximate number of operations
   // Not run by a device, but together with other processes: input 0 and the result, `words` the shape of the input.
   Collective collective;

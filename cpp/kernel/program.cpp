@@ -168,8 +168,7 @@ void collapse(Program& p) {
 std::string Program::print() const {
   std::string s = "domain " + domain.str() + (inner ? " inner " + std::to_string(inner) : "") +
                   (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") +
-                  (part_rows ? " parts of " + std::to_string(part_rows) + " rows" : "") +
-                  (predicated ? " predicated" : "") + "\n";
+                  (part_rows ? " parts of " + std::to_string(part_rows) + " rows" : "") + "\n";
   for (size_t v = 0; v < views.size(); ++v)
     s += "  view " + std::to_string(v) + ": binding " + std::to_string(views[v].binding) + " " +
          name_of(views[v].dtype) + " strides " + views[v].strides.str() +
@@ -181,6 +180,7 @@ std::string Program::print() const {
     s += std::string(" ") + name_of(i.dtype);
     if (i.slot >= 0) s += " #" + std::to_string(i.slot);
     if (i.code == Code::constant) s += " " + imm_text(i);
+    if (is_store(i.code) && i.imm.i) s += " guard " + std::to_string(i.imm.i);
     for (int32_t operand : {i.a, i.b, i.c})
       if (operand >= 0) s += " %" + std::to_string(operand);
     if (inner) s += std::string("  ; phase ") + std::to_string(i.phase) + (i.per_row ? " row" : "");
@@ -189,9 +189,22 @@ std::string Program::print() const {
   return s;
 }
 
+namespace {
+int largest_number(const Program& p, bool (*counts)(Code)) {
+  int64_t largest = 0;
+  for (const Instr& i : p.code)
+    if (counts(i.code)) largest = std::max(largest, i.imm.i);
+  return static_cast<int>(largest);
+}
+}  // namespace
+int Program::checks() const {
+  return largest_number(*this, [](Code c) { return c == Code::check_index; });
+}
+int Program::guards() const { return largest_number(*this, is_store); }
+
 uint64_t Program::structure_hash() const {
-  uint64_t h = hash_mix(static_cast<uint64_t>(domain.rank) | uint64_t(inner) << 8 | uint64_t(predicated) << 16 |
-                        uint64_t(piece_limit > 0) << 17 | uint64_t(part_rows > 0) << 18 | uint64_t(in_place) << 19);
+  uint64_t h = hash_mix(static_cast<uint64_t>(domain.rank) | uint64_t(inner) << 8 | uint64_t(piece_limit > 0) << 17 |
+                        uint64_t(part_rows > 0) << 18 | uint64_t(in_place) << 19);
   for (const View& v : views) {
     h = hash_mix(h, static_cast<uint64_t>(v.binding + 1) | uint64_t(v.dtype) << 32 | uint64_t(v.aligned) << 40);
     for (int64_t s : v.strides) h = hash_mix(h, s == 0 ? 0 : s == 1 ? 1 : 2);

@@ -54,7 +54,9 @@ struct Instr {
   uint8_t phase = 0;
   int32_t a = -1, b = -1, c = -1;
   int32_t slot = -1;
-  Number imm{};  // constant: .f for float types, .i for the others
+  // constant: .f for float types, .i for the others; check_index: .i is its number in the kernel, from 1 on; stores: .i is
+  // the number of the guard that may keep it from being done, from 1 on, or 0
+  Number imm{};
   bool operator==(const Instr&) const;
 };
 
@@ -73,9 +75,8 @@ struct Program {
   int inner = 0;
   std::vector<View> views;
   std::vector<Instr> code;
-  int numbers = 0;          // how many number arguments
-  bool predicated = false;  // writes parameters in place: does nothing when the status word is set
-  bool in_place = false;    // may store over what it loads, each element over itself
+  int numbers = 0;        // how many number arguments
+  bool in_place = false;  // may store over what it loads, each element over itself
   // A long reduce is cut into pieces: the last outer dimension counts pieces, and piece s covers
   // min(size, limit - s * size) elements of the first inner dimension, whose extent is `size`. 0: off.
   int64_t piece_limit = 0;
@@ -86,6 +87,8 @@ struct Program {
   int64_t rows() const;     // product of the outer sizes
   int64_t columns() const;  // product of the inner sizes (1 when inner == 0)
   int64_t parts() const { return part_rows ? (rows() + part_rows - 1) / part_rows : 0; }
+  int checks() const;  // the largest number of a check
+  int guards() const;
   int phases() const;
   std::string print() const;
   // Everything on which generated source depends: all but sizes, values of strides and numbers.

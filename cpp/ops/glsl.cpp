@@ -117,12 +117,14 @@ std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word,
          ");\n" + reads + (output ? writes : "");
 }
 
-// The words of CustomKernel::tag come after all others.
+// The words of CustomKernel::reports come after all others.
 std::string reporting(size_t words) {
-  return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, int(word(" +
-         std::to_string(words) +
-         ")));\n  return uint64_t(i) < uint64_t(bound);\n}\nvoid report_kernel() { report_index(uint64_t(word(" +
-         std::to_string(words + 1) + "))); }\n";
+  const std::string where = "uint64_t(word(" + std::to_string(words) + "))";
+  const std::string status = "uint64_t(word(" + std::to_string(words + 1) + "))";
+  return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, 1);\n"
+         "  return uint64_t(i) < uint64_t(bound);\n}\n"
+         "void report_kernel() { report_index(" +
+         status + ", 1, " + where + "); }\n";
 }
 
 size_t words_of(const GlslKernel& k) {
@@ -188,8 +190,8 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
   row->kind = Kind::kernel;
   row->arity = static_cast<int>(k.inputs.size());
   row->expand = expand;
-  row->reports = !k.unchecked;
   CustomKernel& custom = row->launch;
+  row->reports = custom.reports = !k.unchecked;
   custom.source = source_of(k);
   for (int d = 0; d < 3; ++d) custom.groups[d] = k.groups[d];
   const auto add = [&](const GlslKernel::Argument& a, int32_t binding, bool write, int64_t offset) {

@@ -129,7 +129,8 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
   Tensor out;
   {
     GradMode off(false);
-    out = clone(x.detach());
+    out = empty_like(x, {}, {});
+    copy_(out, x);
     const int64_t width = product(x.shape(), dims, x.rank());
     Tensor at = with_ones(rows * Tensor(width), x.rank() - dims);
     const Dims strides = contiguous_strides(x.shape());

@@ -51,12 +51,6 @@ std::string instance_text(const Instance& instance) {
 
 }  // namespace
 
-std::string Plan::reporter(int32_t tag) const {
-  for (const Reporting& r : reporters)
-    if (r.tag == tag) return r.op;
-  return "";
-}
-
 std::string Plan::print() const {
   std::string s = "plan on " + device.str() + ": " + std::to_string(steps.size()) + " steps, arena " +
                   std::to_string(arena_bytes) + " bytes\n";
@@ -83,7 +77,8 @@ int64_t bytes_of(const Instance& i) {
   const size_t boxed = (i.kernel.product ? sizeof(Product) : 0) + (i.kernel.custom ? sizeof(CustomKernel) : 0);
   return static_cast<int64_t>(boxed) + bytes_of(i.kernel.program) + bytes_of(i.kernel.product->epilogue) +
          bytes_of(custom.tensors) + bytes_of(custom.words) + static_cast<int64_t>(custom.source.capacity()) +
-         bytes_of(i.bindings) + bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes);
+         bytes_of(i.bindings) + bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes) + bytes_of(i.checks) +
+         bytes_of(i.guards);
 }
 }  // namespace
 

@@ -34,8 +34,9 @@ struct Binding {
 struct Instance {
   Kernel kernel;
   std::vector<Binding> bindings;
-  std::vector<int32_t> numbers;        // run-time number of each number argument
-  std::vector<int32_t> reads, writes;  // Memory indices
+  std::vector<int32_t> numbers;         // run-time number of each number argument
+  std::vector<int32_t> reads, writes;   // Memory indices
+  std::vector<int32_t> checks, guards;  // of each in the kernel, the node of the log whose word it has (RunArguments)
 };
 struct Step {
   std::string name;  // its ops joined by '_'
@@ -44,22 +45,13 @@ struct Step {
   const Instance& only() const { return instances.front(); }
 };
 
-// An op that reports indices out of range, and its number in kernels and in the status word. The number is the same in
-// every plan, so that kernels can be shared.
-struct Reporting {
-  int32_t tag;  // positive
-  std::string op;
-};
-
 struct Plan {
   DeviceId device;
   std::vector<Memory> memories;
   std::vector<Step> steps;  // in an order that respects every read and write
   int64_t arena_bytes = 0;
   int32_t leaves = 0, outputs = 0, starts = 0, numbers = 0;
-  std::vector<Reporting> reporters;  // ops that report indices out of range
 
-  std::string reporter(int32_t tag) const;  // the op of a tag; "": not of this plan
   std::string print() const;
   int64_t bytes() const;  // on the host, approximate
 };

@@ -61,15 +61,6 @@ int32_t Context::pending(const Operand& o) const {
   return o.node->log_index;
 }
 
-// The tag follows from the name alone, so that it is the same in every plan and process; bit 0 keeps it from being 0.
-int32_t Context::tag_of(const OpInfo& op) {
-  uint64_t hash = 0;
-  for (const char* c = op.name; *c; ++c) hash = hash_mix(hash, static_cast<uint64_t>(*c));
-  const auto tag = static_cast<int32_t>(hash >> 33 | 1);
-  if (std::ranges::find(reporters, tag, &Reporting::tag) == reporters.end()) reporters.push_back({tag, op.name});
-  return tag;
-}
-
 bool reads_whole(const FusionGroup& group, const Use& use) {
   if (use.inlined || (use.source.node < 0 && use.source.leaf < 0)) return false;
   for (int d = 0; d < group.domain.rank; ++d)

@@ -168,8 +168,23 @@ class ProgramEmitter {
     const Expr out = builder_.cast(node.op->emit(builder_, node, in), node.dtype);
     for (size_t i = before; i < builder_.program.code.size(); ++i)
       if (builder_.program.code[i].code == Code::check_index)
-        builder_.program.code[i].imm.i = context_.tag_of(*node.op);
+        builder_.program.code[i].imm.i = number_in(out_.checks, index);
     return out;
+  }
+
+  // Writes of a transaction have one guard.
+  int64_t guard_of(int32_t root) {
+    const auto& together = context_.node(root).together;
+    const auto same = std::ranges::find_if(
+        out_.guards, [&](int32_t other) { return together && context_.node(other).together == together; });
+    return number_in(out_.guards, same == out_.guards.end() ? root : *same);
+  }
+
+  // From 1 on.
+  static int64_t number_in(std::vector<int32_t>& nodes, int32_t node) {
+    const auto at = std::find(nodes.begin(), nodes.end(), node) - nodes.begin();
+    if (at == static_cast<int64_t>(nodes.size())) nodes.push_back(node);
+    return at + 1;
   }
 
   // Whether a reduce adds up over the rows of a kernel that folds along them: store() then adds to the sums of its
@@ -208,7 +223,8 @@ class ProgramEmitter {
     target.aligned = base.aligned;
     const int64_t offset = base.start >= 0 ? 0 : node.in[1].offset;
     const int32_t b = binding(target, true);
-    builder_.program.predicated = builder_.program.in_place = true;
+    builder_.program.in_place = true;
+    const int64_t guard = context_.input.guarded ? guard_of(root) : 0;
     if (takes_offset(node)) {
       View v = view_of(b, node.dtype, Dims::filled(group_.domain.rank, 0), 0, false);
       v.reach = node.numel;
@@ -219,9 +235,10 @@ class ProgramEmitter {
         at = builder_.alu(Code::select, DType::int64, builder_.alu(Code::lt, DType::boolean, at, zero), skip, moved);
       }
       builder_.store_at(builder_.add_view(v), builder_.cast(value, node.dtype), at);
-      return;
+    } else {
+      builder_.store(builder_.add_view(view_of(b, node.dtype, node.in[1].strides, offset, base.aligned)), value);
     }
-    builder_.store(builder_.add_view(view_of(b, node.dtype, node.in[1].strides, offset, base.aligned)), value);
+    builder_.program.code.back().imm.i = guard;
   }
 
   // The domain of a contraction is folded?, batch, m, n..., k...; several dimensions of n or k become digits, unless

@@ -75,7 +75,7 @@ class ValuePlacer {
   }
 
   // Of an effect on fresh memory: whether elements of the old value may stay. Then its kernel reads that value.
-  bool starts_as_copy(const Node& effect) const { return !effect.overwrites_all() || kernels_.checks; }
+  bool starts_as_copy(const Node& effect) const { return !effect.overwrites_all() || context_.input.guarded; }
 
   // A large temporary that the kernel of a pointwise value reads element by element and that nobody needs afterwards: the
   // value goes over it. -1: there is none.

@@ -55,8 +55,7 @@ struct Context {
   std::vector<int32_t> pieces;       // of each node: the piece between two cuts that it belongs to
   mutable int64_t work = 0;          // elementary steps so far
   mutable Scratch scratch;
-  std::vector<Reporting> reporters;  // ops of the plan that report indices out of range
-  mutable Guards guards;             // every comparison of sizes goes through them
+  mutable Guards guards;  // every comparison of sizes goes through them
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
@@ -66,7 +65,6 @@ struct Context {
   }
   int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
-  int32_t tag_of(const OpInfo& op);  // adds the op to the reporters
 
  private:
   void find_values();
@@ -166,7 +164,8 @@ struct Emitted {
   Kernel kernel;
   std::pmr::vector<ValueRef> sources;
   std::vector<int32_t> numbers;
-  std::vector<int32_t> nodes;  // those it computes
+  std::vector<int32_t> nodes;           // those it computes
+  std::vector<int32_t> checks, guards;  // those of them that check; that may be kept from being done
   std::string name;
   explicit Emitted(const Context& context) : sources(&context.memory) {}
 };

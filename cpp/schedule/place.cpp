@@ -62,15 +62,22 @@ void delay_seconds(const Context& context, const Kernels& kernels, Order& order)
     }
 }
 
-// Without a check in the log no kernel looks at the status word, which costs a load for each update in place.
-bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
-  if (context.input.unchecked) return true;
-  for (const Emitted& e : emitted) {
-    if (e.kernel.kind == Kernel::Kind::custom && context.node(e.nodes[0]).op->reports) return true;
-    for (const Instr& i : e.kernel.elementwise().code)
-      if (i.code == Code::check_index) return true;
+// Writes that are done together or not at all come after every check that may keep one of them from being done.
+void check_first(const Context& context, const Kernels& kernels, Order& order) {
+  std::vector<std::pair<int32_t, int32_t>> checks;  // node, kernel
+  for (size_t d = 0; d < kernels.count(); ++d) {
+    for (int32_t node : kernels.emitted[d].checks) checks.emplace_back(node, static_cast<int32_t>(d));
+    if (kernels.groups[d].kind == FusionGroup::Kind::custom && context.node(kernels.groups[d].roots[0]).op->reports)
+      checks.emplace_back(kernels.groups[d].roots[0], static_cast<int32_t>(d));
   }
-  return false;
+  for (size_t d = 0; d < kernels.count() && !checks.empty(); ++d)
+    for (int32_t write : kernels.emitted[d].guards) {
+      if (!context.node(write).together) continue;
+      for (const auto& [node, check] : checks) {
+        const auto writer = static_cast<int32_t>(d);
+        if (node < write && !order.before(check, writer) && !order.before(writer, check)) order.add(check, writer);
+      }
+    }
 }
 
 }  // namespace
@@ -94,14 +101,13 @@ Scheduled place(Context& context, const std::vector<FusionGroup>& groups) {
   Kernels kernels{groups, {}, makers_of(context, groups)};
   kernels.emitted.reserve(groups.size());
   for (const FusionGroup& group : groups) kernels.emitted.push_back(emit_collapsed(context, group));
-  kernels.checks = has_checks(context, kernels.emitted);
   Order order = order_of(context, kernels);
+  check_first(context, kernels, order);
   delay_seconds(context, kernels, order);
   Memories memories = place_values(context, kernels, order, out);
   const Launches launches = group_launches(context, kernels, std::move(order));
   append_steps(context, kernels, launches, memories, plan);
   pack_arena(plan, context.work);
-  plan.reporters = std::move(context.reporters);
   out.work = context.work;
   return out;
 }

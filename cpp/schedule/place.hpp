@@ -15,7 +15,6 @@ struct Kernels {
   const std::vector<FusionGroup>& groups;
   std::vector<Emitted> emitted;  // one a group
   std::vector<int32_t> made_by;  // of each node: the group that stores it; -1: none
-  bool checks = false;  // some kernel may find an index out of range: updates in place look at the status first
   size_t count() const { return groups.size(); }
   bool is_empty(int32_t group) const;  // has no elements, so nothing is launched
 };

@@ -16,7 +16,7 @@ struct ScheduleInput {
   std::vector<bool> held;   // whether a node's value is needed after the run
   std::vector<bool> dying;  // whether a leaf is written and not needed afterwards, so that its memory may be reused
   bool fuse = true;         // false: one kernel an op
-  bool unchecked = false;   // updates in place look at the status word, as if the log itself checked indices
+  bool guarded = false;     // a failure may keep writes in place from being done: their kernels look at the status
   const Features* gpu = nullptr;     // what the log's device can do; nullptr: the CPU
   std::vector<int32_t> cuts = {};    // nodes that no kernel shares with those before them: see loops.hpp
   std::vector<int32_t> second = {};  // nodes that compute a value again: see again.hpp

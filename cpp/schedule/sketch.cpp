@@ -20,7 +20,7 @@ class Words {
         offsets_(log_.nodes.size(), -1) {}
 
   Structure hash() {
-    add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.unchecked));
+    add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.guarded));
     for (size_t i = 0; i < log_.nodes.size(); ++i) add_node(*log_.nodes[i], input_.held[i]);
     for (bool dying : input_.dying) add(dying);
     for (const std::vector<int32_t>* nodes : {&input_.cuts, &input_.second}) {
@@ -40,7 +40,8 @@ class Words {
     add(reinterpret_cast<uint64_t>(node.op));
     const bool whole = node.op->kind == Kind::effect && node.overwrites_all();
     add(uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 | uint64_t(held) << 13 |
-        uint64_t(whole) << 14 | uint64_t(node.reduced) << 16 | uint64_t(node.domain.rank) << 32);
+        uint64_t(whole) << 14 | uint64_t(bool(node.together)) << 15 | uint64_t(node.reduced) << 16 |
+        uint64_t(node.domain.rank) << 32);
     uint64_t sizes = 0;
     if (node.op->kind == Kind::contraction) {
       const auto parameters = node.parameters.as<ContractionParameters>();

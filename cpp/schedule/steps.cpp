@@ -33,7 +33,8 @@ class StepMaker {
   Instance instance_of(Emitted& e) {
     Instance instance;
     instance.kernel = std::move(e.kernel);
-    if (!kernels_.checks) instance.kernel.program.predicated = false;
+    instance.checks = e.checks;
+    instance.guards = e.guards;
     instance.numbers = std::move(e.numbers);
     instance.bindings.reserve(e.sources.size());
     for (const ValueRef& s : e.sources) instance.bindings.push_back(bind(s));
@@ -120,7 +121,7 @@ class StepMaker {
         (t.write ? instance.writes : instance.reads).push_back(memory.memory);
       }
       instance.kernel.custom = std::move(launch.custom);
-      if (node.op->reports) instance.kernel.custom->tag = context_.tag_of(*node.op);
+      if (instance.kernel.custom->reports) instance.checks = {kernels_.groups[d].roots[0]};
       finish(instance);
       add_step(std::move(launch.name), std::move(instance), kernels_.emitted[d].nodes);
     }
@@ -204,7 +205,6 @@ class StepMaker {
     first.kernel.product = std::move(split->first);
     second.kernel.kind = Kernel::Kind::program;
     second.kernel.program = std::move(split->second);
-    if (!kernels_.checks) second.kernel.program.predicated = false;
     finish(second);
     add_product(e.name + "_slices", std::move(first), e.nodes);
     add_step(e.name, std::move(second), e.nodes);

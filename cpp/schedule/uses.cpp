@@ -8,6 +8,7 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr size_t kUsualUses = 6;
+constexpr int kMaxChecks = 32;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 // How deep a formula with several readers may be, and how long any formula, before it becomes a kernel of its own.
 constexpr int32_t kMaxSharedDepth = 48;
@@ -100,6 +101,7 @@ class Expander {
       scratch_.open.pop_back();
       inputs_of(use);
     }
+    if (store_ < 0 && context_.input.guarded) store_ = check_elsewhere();
     if (store_ < 0) collect_reads();
     return {.store = store_};
   }
@@ -222,6 +224,16 @@ class Expander {
   int32_t& latest_of(const ValueRef& source) {
     const int32_t at = source.node >= 0 ? source.node : context_.count() + 1 + source.start;
     return scratch_.latest[static_cast<size_t>(at)];
+  }
+
+  // A check that the kernel must leave to another: a failed one must keep writes from being done, so no kernel both
+  // checks and writes in place. -1: there is none.
+  int32_t check_elsewhere() const {
+    const auto writes = [&](int32_t root) { return context_.node(root).op->kind == Kind::effect; };
+    int room = std::ranges::any_of(group_.roots, writes) ? 0 : kMaxChecks;
+    for (const Use& u : group_.uses)
+      if (u.inlined && context_.node(u.source.node).op->reports && room-- == 0) return u.source.node;
+    return -1;
   }
 
   // Cuts a formula that is too long in the middle.

@@ -60,12 +60,16 @@ class _Variant:
 
     def run(self, arguments: list[Tensor]) -> tuple[Any] | None:
         """The result, or None if something has changed."""
+        self.trace.settle()
         if not self.trace.holds():
             return None
         numbers, counts = self.trace.numbers()
-        made = self.recording.run(arguments, numbers, self.trace.changes(counts))
-        if made is None:
+        before = self.trace.before()
+        replayed = self.recording.run(arguments, numbers, self.trace.changes(counts))
+        if replayed is None:
             return None
+        made, transactions = replayed
+        self.trace.note_open(transactions, before)
         if len(self.leaves) == 1 and self.leaves[0] is None and made:
             return (self.build(made),)
         leaves = list(self.leaves)

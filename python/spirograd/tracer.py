@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, ClassVar, Protocol
 
+from . import _core
+
 
 class _Module(Protocol):
     training: bool
@@ -25,15 +27,18 @@ class _Optimizer(Protocol):
     """What a trace asks of an optimiser."""
 
     _step_count: int
+    _open: list[tuple[_core._Transaction, Any]]
     _has_phases: ClassVar[bool]  # whether its own steps change _replay_key()
 
     @property
     def _name(self) -> str: ...
     def _replay_key(self, numbers: bool) -> Any: ...
+    def _settle_open(self, raises: bool = False) -> None: ...
 
 
 class _Batch(Protocol):
     counts: Any
+    params: list[_core.Tensor]
 
 
 class _BatchOptimizer(_Optimizer, Protocol):
@@ -84,6 +89,22 @@ class Trace:
         """What the steps change besides tensors: objects, attributes, and their values after them."""
         steps = [(optimizer, "_step_count", optimizer._step_count + n) for optimizer, n in self._times.items()]
         return [*steps, *((batch, "counts", new) for batch, new in counts.items())]
+
+    def before(self) -> list[tuple[_Optimizer, Any]]:
+        """Of each optimiser that updates, the counts before its step."""
+        updating = [o for o in self.steps if any(o is other for other, _ in (*self._batches, *self._counted))]
+        return [(o, [(b.params, b.counts) for other, b in self._batches if other is o]) for o in updating]
+
+    def note_open(self, transactions: list[_core._Transaction], before: list[tuple[_Optimizer, Any]]) -> None:
+        """Notes steps that may not be done; `transactions`: of all that were made, or of none."""
+        if len(transactions) == len(before):
+            for transaction, (optimizer, counts) in zip(transactions, before, strict=True):
+                optimizer._open.append((transaction, counts))
+
+    def settle(self) -> None:
+        """Takes back the counts of steps that were not done, and raises why."""
+        for optimizer in self._keys:
+            optimizer._settle_open(True)
 
     def problem(self) -> str:
         """Why steps without Python would be wrong; "" if they would be right."""

@@ -91,6 +91,9 @@ inline bool all_equal(const std::vector<float>& v, float value) {
 struct Run {
   std::vector<sg::BufferRef> leaves, outputs;
   std::vector<sg::Number> numbers;
+  std::vector<uint64_t> nodes = {};
+  uint32_t number = 0;
+  uint64_t own = 0;
 };
 inline void run(sg::Device& d, sg::Prepared& p, const Run& r) {
   const int64_t zero = 0;
@@ -99,6 +102,9 @@ inline void run(sg::Device& d, sg::Prepared& p, const Run& r) {
   arguments.outputs = r.outputs.data();
   arguments.offsets = &zero;
   arguments.numbers = r.numbers.data();
+  arguments.nodes = r.nodes.data();
+  arguments.run = r.number;
+  arguments.own = r.own;
   d.run(p, arguments);
 }
 

@@ -426,26 +426,27 @@ TEST_CASE("cpu: an update in place reads the old values", "[cpu]") {
   CHECK(y == std::vector<float>(n, 6.0f));
 }
 
-TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "[cpu]") {
+TEST_CASE("cpu: an index out of range is reported and stops the writes that look at it", "[cpu]") {
   Device& device = cpu_device();
   ProgramBuilder b;
   b.program.domain = {4};
   const Expr i = b.load(b.add_view(view(0, {1}, DType::int64)));
   const Expr checked = b.alu(Code::check_index, DType::int64, i, b.constant_int(DType::int64, 10));
-  b.program.code[checked.id].imm.i = 3;  // the op that reports
+  b.program.code[checked.id].imm.i = 1;
   b.store(b.add_view(view(1, {1}, DType::int64)), checked);
   ProgramBuilder c;
   c.program.domain = {4};
-  c.program.predicated = true;
   c.store(c.add_view(view(1, {1}, DType::int64)), c.constant_int(DType::int64, 99));
+  c.program.code.back().imm.i = 1;
   auto plan = std::make_shared<Plan>();
   plan->memories = {{Memory::Kind::leaf, 0, 32, 0, -1}, {Memory::Kind::output, 0, 32, 0, -1}};
   plan->leaves = plan->outputs = 1;
-  plan->reporters = {{1, "one"}, {2, "two"}, {3, "three"}};
   for (const Program& p : {b.program, c.program}) {
     Instance instance;
     instance.kernel.program = p;
     instance.bindings = {{0, -1}, {1, -1}};
+    instance.checks = {0};
+    instance.guards = {1};
     plan->steps.push_back({"step", {instance}});
   }
   auto prepared = device.prepare(plan);
@@ -454,11 +455,17 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
     const int64_t values[4] = {1, 9, good ? 0 : -4, 2};
     int64_t got[4];
     device.upload(leaf, values, 32);
-    device.run(*prepared, {&leaf, &out, nullptr, nullptr});
+    RunArguments arguments{&leaf, &out, nullptr, nullptr};
+    const uint64_t nodes[] = {report_word(50, 3), uint64_t{1} << 50};
+    arguments.nodes = nodes;
+    arguments.run = 9;
+    arguments.own = uint64_t{1} << 50;
+    device.run(*prepared, arguments);
     device.download(got, out, 0, 32);
     const Status s = device.take_status();
-    CHECK(s.tag == (good ? 0 : 3));
-    if (!good) CHECK((s.index == -4 && s.bound == 10 && s.name == "three"));
+    CHECK(s.done == 9);
+    REQUIRE(s.reports.size() == (good ? 0 : 1));
+    for (const Report& r : s.reports) CHECK((r.bit == 50 && r.reporter == 3 && r.index == -4 && r.bound == 10));
     CHECK(got[1] == (good ? 99 : 9));
     CHECK(got[2] == (good ? 99 : 0));
   }

@@ -119,19 +119,25 @@ TEST_CASE("cpu: a row by a wrong number is row 0, the others are right, and the 
                     {Memory::Kind::leaf, 1, sizes[1], 0, -1},
                     {Memory::Kind::output, 0, sizes[2], 0, -1}};
   plan->leaves = 2, plan->outputs = 1;
-  plan->reporters = {{1, "getitem"}};
   Instance instance;
   instance.kernel.program = p;
   instance.bindings = {{0, -1}, {1, -1}, {2, -1}};
+  instance.checks = {0};
   plan->steps.push_back({"rows", {instance}});
   Device& device = cpu_device();
   const BufferRef leaves[] = {device.allocate(sizes[0]), device.allocate(sizes[1])}, out = device.allocate(sizes[2]);
   device.upload(leaves[0], numbers.data(), sizes[0]);
   device.upload(leaves[1], table.data(), sizes[1]);
-  device.run(*device.prepare(plan), {leaves, &out, nullptr, nullptr});
+  RunArguments arguments{leaves, &out, nullptr, nullptr};
+  const uint64_t node = report_word(2, 1);
+  arguments.nodes = &node;
+  arguments.run = 1;
+  arguments.own = 1 << 2;
+  device.run(*device.prepare(plan), arguments);
   device.download(got.data(), out, 0, sizes[2]);
   const Status s = device.take_status();
-  CHECK((s.tag == 1 && s.index == 21 && s.bound == 21 && s.name == "getitem"));
+  REQUIRE(s.reports.size() == 1);
+  CHECK((s.reports[0].reporter == 1 && s.reports[0].index == 21 && s.reports[0].bound == 21));
   CHECK(got == want);
 }
 

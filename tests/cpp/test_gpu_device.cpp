@@ -286,13 +286,13 @@ sg::View int64_view(int32_t binding) {
   v.dtype = sg::DType::int64;
   return v;
 }
-// out = check_index(in, bound), int64; reports as op `tag`.
-sg::Instance checked(int64_t n, int64_t bound, int64_t tag, int32_t in, int32_t out) {
+// out = check_index(in, bound), int64; it is node 0 of the log.
+sg::Instance checked(int64_t n, int64_t bound, int32_t in, int32_t out) {
   sg::ProgramBuilder b;
   b.program.domain = sg::Dims{n};
   const sg::Expr i = b.load(b.add_view(int64_view(0)));
   const sg::Expr c = b.alu(Code::check_index, sg::DType::int64, i, b.constant_int(sg::DType::int64, bound));
-  b.program.code[static_cast<size_t>(c.id)].imm.i = tag;
+  b.program.code[static_cast<size_t>(c.id)].imm.i = 1;
   b.store(b.add_view(int64_view(1)), c);
   annotate(b.program);
   sg::Instance instance;
@@ -300,12 +300,13 @@ sg::Instance checked(int64_t n, int64_t bound, int64_t tag, int32_t in, int32_t 
   instance.bindings = {{in, -1}, {out, -1}};
   instance.reads = {in};
   instance.writes = {out};
+  instance.checks = {0};
   return instance;
 }
 
 }  // namespace
 
-TEST_CASE("gpu: an index out of range is reported and stops predicated updates", "[gpu][status]") {
+TEST_CASE("gpu: an index out of range is reported and stops the writes that look at it", "[gpu][status]") {
   sg::Device& d = gpu();
   if (!values_count()) SKIP("the proxy lane computes no indices");
   if (sg::validation_mode() == sg::Validation::gpu && d.info().type == "software")
@@ -313,39 +314,48 @@ TEST_CASE("gpu: an index out of range is reported and stops predicated updates",
   const int64_t n = 128;
   auto p = std::make_shared<sg::Plan>();
   const int32_t index = leaf(*p, 2 * n), safe = output(*p, 2 * n), w = leaf(*p, n), next = output(*p, n, w);
-  p->reporters = {{1, "gather"}, {2, "take"}};
-  step(*p, "check", checked(n, 10, 2, index, safe));
+  step(*p, "check", checked(n, 10, index, safe));
   sg::Instance update = binary(Code::add, n, w, w, next);
-  update.kernel.program.predicated = true;
+  update.kernel.program.code.back().imm.i = 1;
+  update.guards = {1};
   step(*p, "update", update);
   const auto prepared = d.prepare(p);
   const sg::BufferRef indices = d.allocate(n * 8), out = d.allocate(n * 8), weights = filled(d, n, 1);
   std::vector<int64_t> values(n, 3);
   d.upload(indices, values.data(), n * 8);
   const Counted c(d);
-  run(d, *prepared, {{indices, weights}, {out, weights}, {}});
-  if (default_barriers()) CHECK(c.barriers() == 4);  // start, uploads, check -> update by the status word, to the host
+  const auto run_with = [&](uint32_t number, int bit, uint64_t mask) {
+    run(d, *prepared,
+        {{indices, weights}, {out, weights}, {}, {sg::report_word(bit, 7), mask}, number, uint64_t{1} << bit});
+  };
+  run_with(1, 40, uint64_t{1} << 40);
+  if (default_barriers()) CHECK(c.barriers() == 4);  // start, uploads, check -> update by the status block, to the host
   d.wait();
-  CHECK(d.take_status().tag == 0);
+  sg::Status status = d.take_status();
+  CHECK((status.done == 1 && status.reports.empty()));
   CHECK(all_equal(read(d, weights, n), 2));
 
   values[77] = -4;
   d.upload(indices, values.data(), n * 8);
-  run(d, *prepared, {{indices, weights}, {out, weights}, {}});
+  run_with(2, 41, uint64_t{1} << 41);
+  run_with(3, 42, uint64_t{1} << 41);  // an earlier run's
   d.wait();
-  const sg::Status status = d.take_status();
-  CHECK(status.tag == 2);
-  CHECK(status.name == "take");
-  CHECK(status.index == -4);
-  CHECK(status.bound == 10);
-  CHECK(d.take_status().tag == 0);
+  status = d.take_status();
+  REQUIRE((status.done == 3 && status.reports.size() == 2));
+  const sg::Report& report = status.reports[0];
+  CHECK((report.bit == 41 && report.reporter == 7 && report.index == -4 && report.bound == 10));
+  CHECK(status.reports[1].bit == 42);
+  CHECK(d.take_status().done == 0);
   CHECK(all_equal(read(d, weights, n), 2));
+  run_with(4, 43, uint64_t{1} << 44);  // nobody else's
+  CHECK(all_equal(read(d, weights, n), 4));
 
   values[77] = 9;
   d.upload(indices, values.data(), n * 8);
-  for (int i = 0; i < 600; ++i) run(d, *prepared, {{indices, weights}, {out, weights}, {}});  // the words come round
+  run_with(5, 45, 0);
   d.wait();
-  CHECK(d.take_status().tag == 0);
+  status = d.take_status();
+  CHECK((status.done == 5 && status.reports.size() == 1));
 }
 
 TEST_CASE("gpu: threads wait, read and drop buffers while one thread runs", "[gpu][threads]") {

@@ -53,6 +53,8 @@ struct Maker {
   Case done(B& b, double tolerance = 0) {
     annotate(b.program);
     in().kernel.program = b.program;
+    in().guards = {0};
+    in().checks = {1};
     c.tolerance = tolerance;
     return c;
   }
@@ -62,6 +64,12 @@ Number real(double v) {
   Number n;
   n.f = v;
   return n;
+}
+
+// A failure may keep all stores so far from being done.
+void guard(B& b) {
+  for (Instr& i : b.program.code)
+    if (is_store(i.code)) i.imm.i = 1;
 }
 
 B over(const Dims& domain, int inner = 0) {
@@ -120,7 +128,7 @@ Case check(int64_t n) {
   B b = over({n});
   const Expr i = b.load(m.dense(b, DType::int64)), bound = b.constant_int(DType::int64, 60);
   const Expr ok = b.alu(Code::check_index, DType::int64, i, bound);
-  b.program.code[ok.id].imm.i = 3;
+  b.program.code[ok.id].imm.i = 1;
   b.store(m.dense(b, DType::int64), ok);
   return m.done(b);
 }
@@ -152,7 +160,7 @@ Case update(const std::vector<int64_t>& sizes) {
     const Expr rate = m.number(b, kF, real(static_cast<float>(0.125 + static_cast<double>(n) / 1024)));
     const Expr step = b.alu(Code::mul, kF, rate, next);
     b.store(p, b.alu(Code::sub, kF, b.load(p), step));
-    b.program.predicated = true;
+    guard(b);
     m.done(b);
   }
   return m.c;
@@ -184,7 +192,8 @@ Case layer_norm(int64_t r, int64_t c, bool in_place) {
   const Expr y = b.alu(Code::div, kF, d, b.alu(Code::sqrt, kF, b.alu(Code::add, kF, var, b.constant(kF, 1e-5))));
   const Expr w = b.load(m.view(b, kF, {0, 1}));
   b.store(in_place ? v : m.dense(b, kF), b.alu(Code::mul, kF, y, w));
-  b.program.predicated = b.program.in_place = in_place;
+  if (in_place) guard(b);
+  b.program.in_place = in_place;
   return m.done(b, 1e-5);
 }
 
@@ -272,7 +281,6 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   }
   if (half) x = b.alu(Code::cast, t, x);
   b.store(epilogue == 2 ? m.view(b, t, {s.m * s.n, 1, s.m}) : m.dense(b, t), x);
-  b.program.predicated = epilogue == 2;
   return product_case(m, p, b.program, half ? (t == DType::float16 ? 1e-3 : 8e-3) : is_float(t) ? 1e-5 : 0);
 }
 

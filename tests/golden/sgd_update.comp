@@ -2,6 +2,7 @@
 // Pointwise, four elements a thread, several tensors.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
+#define SG_GUARDS
 #include "common.glsl"
 
 #define Index uint
@@ -12,7 +13,8 @@ uint64_t arguments;  // of this workgroup's instance
 #define view1 argument(2)  // float32
 #define number0 number_float32(argument(3))
 #define view0 argument(4)  // float32
-#define status argument(5)
+#define guard1 argument(5)
+#define status argument(6)
 
 layout(local_size_x = 256) in;
 
@@ -35,8 +37,8 @@ void four(Index i) {
     precise float v9 = v8 - v7;
     out10[l] = v9;
   }
-  Float32x4(view1).at[first / 4] = out5;
-  Float32x4(view0).at[first / 4] = out10;
+  if (!is_kept(guard1)) Float32x4(view1).at[first / 4] = out5;
+  if (!is_kept(guard1)) Float32x4(view0).at[first / 4] = out10;
 }
 
 void one(Index i) {
@@ -48,8 +50,8 @@ void one(Index i) {
   const float v6 = number0;
   precise float v7 = v6 * v4;
   precise float v9 = v8 - v7;
-  Float32(view1).at[i] = v4;
-  Float32(view0).at[i] = v9;
+  if (!is_kept(guard1)) Float32(view1).at[i] = v4;
+  if (!is_kept(guard1)) Float32(view0).at[i] = v9;
 }
 
 void main() {
@@ -59,10 +61,10 @@ void main() {
     if (uint(Words(push.block).at[1 + middle]) <= gl_WorkGroupID.x) low = middle; else high = middle;
   }
   const uint table = 2 + uint(Words(push.block).at[0]);
-  arguments = push.block + 8ul * (table + low * 6u);
+  arguments = push.block + 8ul * (table + low * 7u);
   const uint group = gl_WorkGroupID.x - uint(Words(push.block).at[1 + low]);
   const uint groups = uint(Words(push.block).at[2 + low]) - uint(Words(push.block).at[1 + low]);
-  if (Status(status).tag != 0) return;
+  look(status);
   const Index thread = Index(group) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   const Index step = Index(groups) * gl_WorkGroupSize.x;
   for (Index i = thread; i < count / 4; i += step) four(i);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_a_read_out_of_range_is_reported_with_its_line_and_gives_nothing(gpu: sg
     wrong = [f"{p}" for p in places if not 0 <= p < 5]
     with pytest.raises(IndexError, match=rf"shifted: index ({'|'.join(wrong)}) out of range \[0, 5\) at .*") as raised:
         y.tolist()
-    assert f" at {__file__}:{line};" in str(raised.value)
+    assert re.search(rf" at {re.escape(__file__)}:{line}\b", str(raised.value))
     assert shifted()(x, sg.tensor([0], device=gpu)).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0], "the device goes on"
 
 
@@ -212,8 +213,8 @@ def here() -> int:
 def test_a_read_out_of_range_is_zero(gpu: sg.Device) -> None:
     x, y = sg.arange(5.0, device=gpu), sg.zeros(5, device=gpu)
     made = shifted()(x, sg.tensor([3], device=gpu))
-    y.copy_(made.detach())  # not done, since the step reported an index
-    with pytest.raises(IndexError, match="tensors written after it in the same step keep their old values"):
+    y.copy_(made.detach())  # not done, since an index of what is written is out of range
+    with pytest.raises(IndexError, match="what depends on it has no value, and writes of it were not done"):
         made.tolist()
     assert y.tolist() == [0.0] * 5
 

@@ -416,7 +416,7 @@ def test_slices_are_written_where_they_are(name: str, device: sg.Device) -> None
     x = sg.tensor(base, device=device).realize()
     at_, values_ = sg.tensor(at, device=device).realize(), sg.ones(9, 3, device=device).realize()
     ours(x, at_, values_)
-    assert len(x.plan()) == 1  # the rest is not copied
+    assert len(x.plan()) <= 2  # the indices are checked before anything is written; the rest is not copied
     with pytest.raises(IndexError, match="out of range"):
         ours(x, at_ + 20, values_)
         x.tolist()

@@ -1,8 +1,7 @@
-// Owns the choice of the instruction set, made once, and the status word that loops report to.
+// Owns the choice of the instruction set, made once, and the status block that loops report to.
 #include "device/cpu/blocks.hpp"
 
-#include <mutex>
-
+#include "device/device.hpp"
 #include "os/processor.hpp"
 
 namespace sg::cpu {
@@ -19,15 +18,13 @@ const BlockTable& blocks() {
   return chosen;
 }
 
-StatusWord status_word;
+StatusBlock status_block;
 
-void report_index(int64_t index, int64_t bound, int64_t tag) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  if (status_word.tag.load(std::memory_order_relaxed)) return;
-  status_word.index = index;
-  status_word.bound = bound;
-  status_word.tag.store(static_cast<int32_t>(tag), std::memory_order_release);
+// Whoever sets the bit writes the report, which is read when the run has ended.
+void report_index(int64_t index, int64_t bound, uint64_t word) {
+  const uint64_t bit = word & 63, mask = uint64_t{1} << bit;
+  if (status_block.failed.fetch_or(mask, std::memory_order_relaxed) & mask) return;
+  status_block.reports[bit] = {static_cast<uint32_t>(word >> kReportShift), index, bound};
 }
 
 }  // namespace sg::cpu

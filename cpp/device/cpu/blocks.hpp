@@ -1,6 +1,6 @@
 // What the block interpreter can do to a block: one table of loops for each instruction set, chosen at run time.
 // compile.cpp picks entries when a plan is prepared, interpret.cpp and product.cpp call them. Any thread, no state but
-// the status word. Must not know Programs: only codes, types and pointers.
+// the status block. Must not know Programs: only codes, types and pointers.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -78,12 +78,15 @@ extern const BlockTable kBlocksAvx2, kBlocksAvx512;
 extern const BlockTable kBlocksBaseline;
 const BlockTable& blocks();  // the best that this machine has
 
-// The status word: the first report of check_index since it was cleared.
-struct StatusWord {
-  std::atomic<int32_t> tag{0};
-  int64_t index = 0, bound = 0;
+// What checks have reported: the failures, and of each the first index (see Report in device.hpp).
+struct StatusBlock {
+  std::atomic<uint64_t> failed{0};
+  struct {
+    uint32_t reporter;
+    int64_t index, bound;
+  } reports[64];
 };
-extern StatusWord status_word;
-void report_index(int64_t index, int64_t bound, int64_t tag);
+extern StatusBlock status_block;
+void report_index(int64_t index, int64_t bound, uint64_t word);
 
 }  // namespace sg::cpu

@@ -169,7 +169,7 @@ void check_index(void* d, const void* a, const void* b, const void* c, int64_t n
   for (int64_t i = 0; i < n; ++i) {
     const int64_t index = x[i];
     const bool good = index >= 0 && index < bound;
-    if (!good) report_index(index, bound, *static_cast<const int64_t*>(c));
+    if (!good) report_index(index, bound, *static_cast<const uint64_t*>(c));
     to[i] = good ? x[i] : T(0);
   }
 }

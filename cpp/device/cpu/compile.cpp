@@ -398,8 +398,8 @@ class Compiler {
 
 int64_t Executable::bytes() const {
   const auto of = [](const auto& list) { return static_cast<int64_t>(list.capacity() * sizeof(list[0])); };
-  int64_t sum = of(views) + of(cells) + of(numbers) + of(setup) + of(ahead) + of(fetches) + of(next_rows) + of(phases) +
-                of(moving) + of(registers) + of(block_steps) + of(unit_steps) + of(column_steps);
+  int64_t sum = of(views) + of(cells) + of(numbers) + of(checks) + of(setup) + of(ahead) + of(fetches) + of(next_rows) +
+                of(phases) + of(moving) + of(registers) + of(block_steps) + of(unit_steps) + of(column_steps);
   for (const Phase& p : phases) sum += of(p.row) + of(p.element) + of(p.folds);
   for (const auto& steps : column_steps) sum += of(steps);
   return sum;

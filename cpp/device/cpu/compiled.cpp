@@ -15,8 +15,8 @@ bool are_equal(const View& a, const View& b) {
 }
 
 bool are_equal(const Program& a, const Program& b) {
-  return a.domain == b.domain && a.inner == b.inner && a.numbers == b.numbers && a.predicated == b.predicated &&
-         a.in_place == b.in_place && a.piece_limit == b.piece_limit && a.part_rows == b.part_rows && a.code == b.code &&
+  return a.domain == b.domain && a.inner == b.inner && a.numbers == b.numbers && a.in_place == b.in_place &&
+         a.piece_limit == b.piece_limit && a.part_rows == b.part_rows && a.code == b.code &&
          std::ranges::equal(a.views, b.views, [](const View& x, const View& y) { return are_equal(x, y); });
 }
 

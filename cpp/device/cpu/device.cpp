@@ -27,9 +27,13 @@ struct BoundView {
   int64_t size = 1;  // bytes of an element: run-time offsets count elements
 };
 
+// A store that a failure may keep from being done.
+struct GuardedStore {
+  int32_t view, node;
+};
+
 struct ReadyInstance {
   Kernel::Kind kind = Kernel::Kind::program;
-  bool predicated = false;
   std::shared_ptr<Executable> program;
   Boxed<ProductPlan> product;
   std::vector<BoundView> views;  // of the program or the epilogue
@@ -37,8 +41,10 @@ struct ReadyInstance {
   const CustomKernel* custom = nullptr;
   std::vector<int64_t> custom_offsets;  // bytes
   int64_t copy_bytes = 0;
-  std::vector<int32_t> numbers;
-  std::vector<char*> bases;  // filled anew in each run
+  std::vector<int32_t> numbers, checks;
+  std::vector<GuardedStore> guarded;
+  bool only_guarded = false;  // it stores nothing else
+  std::vector<char*> bases;   // filled anew in each run
 };
 
 void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
@@ -147,6 +153,7 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& c
   const Kernel& kernel = instance.kernel;
   r.kind = kernel.kind;
   r.numbers = instance.numbers;
+  r.checks = instance.checks;
   if (kernel.kind == Kernel::Kind::copy) {
     r.a = bind(instance, 0, 1);
     r.b = bind(instance, 1, 1);
@@ -168,7 +175,12 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& c
   const std::vector<int32_t> groups = memory_groups(plan, instance);
   const bool product = kernel.kind == Kernel::Kind::product;
   const Program& program = kernel.elementwise();
-  r.predicated = program.predicated;
+  r.only_guarded = true;
+  for (const Instr& i : program.code) {
+    if (!is_store(i.code)) continue;
+    if (i.imm.i) r.guarded.push_back({i.slot, instance.guards.at(static_cast<size_t>(i.imm.i) - 1)});
+    r.only_guarded = r.only_guarded && i.imm.i;
+  }
   if (product) {
     const auto size = static_cast<int64_t>(size_of(kernel.product->dtype));
     r.product = plan_product(*kernel.product, groups, compiled);
@@ -267,36 +279,15 @@ class CpuDevice final : public Device {
     grow_arena(static_cast<size_t>(p.plan->arena_bytes));  // it has room, unless the cache was emptied
     place_memory(p, arguments);
     if (arena_) poison(arena_->host, arena_->bytes);
-    Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
-    try {
-      if (arguments.lines) before.runs.reserve(before.runs.size() + 1);
-      run_steps(p, arguments, arguments.unchecked && before.tag);
-    } catch (...) {
-      status_word.tag.store(0);
-      put_back(std::move(before));
-      throw;
-    }
+    status_.reports.reserve(status_.reports.size() + static_cast<size_t>(__builtin_popcountll(arguments.own)));
+    status_block.failed.store(kKnownFailure, std::memory_order_relaxed);
+    run_steps(p, arguments);
     ++stats_.submissions;
-    if (status_word.tag.load(std::memory_order_acquire)) {
-      reporting_ = p.plan;
-      if (arguments.lines) before.runs.push_back(arguments.lines);
-    }
-    put_back(std::move(before));
+    if (arguments.run) note_reports(arguments);
   }
 
   void wait() override {}
-  Status take_status() override {
-    Status s;
-    s.tag = status_word.tag.load(std::memory_order_acquire);
-    if (s.tag == 0) return s;
-    s.index = status_word.index;
-    s.bound = status_word.bound;
-    s.name = reporting_ ? reporting_->reporter(s.tag) : reporter_;
-    s.runs = std::move(runs_);
-    reporting_ = nullptr;
-    status_word.tag.store(0);
-    return s;
-  }
+  Status take_status() override { return std::exchange(status_, Status()); }
   void empty_cache() override {
     arena_ = {};
     pool_.empty_cache();
@@ -306,29 +297,25 @@ class CpuDevice final : public Device {
   void after_fork() { pool_.unlock(); }
 
  private:
-  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool reported) {
+  void run_steps(CpuPrepared& p, const RunArguments& arguments) {
     for (size_t i = 0; i < p.steps.size(); ++i) {
       const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
       stage.bytes = p.costs[i].bytes;
       stage.flops = p.costs[i].flops;
       stage.shapes = p.costs[i].shapes.c_str();
-      for (ReadyInstance& instance : p.steps[i])
-        if (!instance.predicated || (!reported && status_word.tag.load(std::memory_order_acquire) == 0))
-          run_instance(p, instance, arguments);
+      for (ReadyInstance& instance : p.steps[i]) run_instance(p, instance, arguments);
       ++stats_.dispatches;
     }
   }
 
-  // The runs that a report belongs to, and the report, if there is one.
-  void put_back(Status&& s) noexcept {
-    runs_ = std::move(s.runs);
-    if (!s.tag) return;
-    reporting_ = nullptr;
-    reporter_ = std::move(s.name);
-    status_word.index = s.index;
-    status_word.bound = s.bound;
-    status_word.tag.store(s.tag);
+  void note_reports(const RunArguments& arguments) {
+    status_.done = arguments.run;
+    for (uint64_t bits = status_block.failed.load(std::memory_order_relaxed) & arguments.own; bits; bits &= bits - 1) {
+      const int bit = __builtin_ctzll(bits);
+      const auto& report = status_block.reports[bit];
+      status_.reports.push_back({bit, report.reporter, report.index, report.bound});
+    }
   }
 
   // With room for larger batches, which then find their pages mapped. Untouched pages cost nothing, but they count
@@ -379,14 +366,37 @@ class CpuDevice final : public Device {
     if (r.kind == Kernel::Kind::copy)
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
+    std::vector<BufferRef> aside;
+    if (!r.guarded.empty() && !keep_old(p, r, arguments, aside)) return;
     if (r.custom) return run_custom(r);
     const bool product = r.kind == Kernel::Kind::product;
-    if (Executable* e = product ? r.product->epilogue.get() : r.program.get())
-      for (const NumberUse& n : e->numbers) e->cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
+    if (Executable* e = product ? r.product->epilogue.get() : r.program.get()) set_cells(*e, r, arguments);
     if (product)
       run_product(*r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else
       run_all(*r.program, r.bases.data());
+  }
+
+  static void set_cells(Executable& e, const ReadyInstance& r, const RunArguments& arguments) {
+    for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
+    for (const CheckUse& c : e.checks)
+      if (arguments.nodes)
+        e.cells[c.cell].i = static_cast<int64_t>(arguments.nodes[r.checks[static_cast<size_t>(c.number) - 1]]);
+  }
+
+  // Stores that a failure keeps from being done go to memory that nobody reads. False: there is nothing else to do.
+  bool keep_old(const CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments, std::vector<BufferRef>& aside) {
+    const uint64_t failed = status_block.failed.load(std::memory_order_relaxed);
+    const auto is_kept = [&](const GuardedStore& s) { return arguments.nodes && failed & arguments.nodes[s.node]; };
+    if (r.only_guarded && std::ranges::all_of(r.guarded, is_kept)) return false;
+    for (const GuardedStore& s : r.guarded) {
+      if (!is_kept(s)) continue;
+      const auto view = static_cast<size_t>(s.view);
+      const auto memory = static_cast<size_t>(r.views[view].memory);
+      aside.push_back(pool_.allocate(static_cast<size_t>(p.plan->memories[memory].bytes)));
+      r.bases[view] += static_cast<char*>(aside.back()->host) - p.memory[memory];
+    }
+    return true;
   }
 
   static void run_custom(ReadyInstance& r) {
@@ -401,10 +411,7 @@ class CpuDevice final : public Device {
   Features features_;
   MemoryPool pool_;
   BufferRef arena_;
-  // The op that the status word names: from the plan that ran last, or, for a report that was put back, its name.
-  std::shared_ptr<const Plan> reporting_;
-  std::string reporter_;
-  std::vector<std::shared_ptr<const SourceLocations>> runs_;  // whose lines
+  Status status_;  // since it was taken
 };
 
 CpuDevice& instance() {

@@ -92,7 +92,7 @@ OperandSlot CallEmitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
   return {op.d, false};
 }
 
-// The bound (and the tag, when it is an operand) of check_index is read as int64.
+// The bound of check_index is read as int64.
 int32_t CallEmitter::as_int64(int32_t operand, std::vector<Op>& ops) {
   const Value& v = values_[operand];
   if (!v.scalar) fail<LimitError>("check_index", "the bound differs from element to element");
@@ -207,7 +207,8 @@ void CallEmitter::alu(const Node& node, std::vector<Op>& ops) {
   if (op.single) scalars = 0;
   if (in.code == Code::check_index) {
     slots[1] = as_int64(in.b, ops);
-    slots[2] = in.c >= 0 ? as_int64(in.c, ops) : new_cell(in.imm);  // the tag
+    slots[2] = new_cell({});  // the report word
+    e_.checks.push_back({slots[2] - kCell, static_cast<int32_t>(in.imm.i)});
   }
   const DType type = node.inner >= 0 || in.code == Code::select ? in.dtype : instr(in.a).dtype;
   const auto pick = [&](int mask) {

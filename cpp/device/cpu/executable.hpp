@@ -93,6 +93,10 @@ struct NumberUse {
   DType dtype;
 };
 
+struct CheckUse {
+  int32_t cell, number;  // number: which check of the program, from 1 on
+};
+
 struct Executable {
   Dims unit_dims, lane_dims, column_dims;
   bool pointwise = false, across = false;
@@ -110,6 +114,7 @@ struct Executable {
   std::vector<ViewUse> views;
   std::vector<Number> cells;  // constants, numbers, and one value a row
   std::vector<NumberUse> numbers;
+  std::vector<CheckUse> checks;
   std::vector<Op> setup;  // what depends on constants and numbers only
   std::vector<Op> ahead;  // where the runs of a tile of units begin, once a tile: a block of its values is one a unit
   std::vector<Fetch> fetches;

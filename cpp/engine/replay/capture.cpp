@@ -205,15 +205,15 @@ int32_t Capture::argument_behind(const Origin& from) const {
 }
 
 // The run has happened, so taking notes of it must not fail.
-void Capture::ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept {
+void Capture::ran(const Log& log, const CachedPlan& plan, Flow flow) noexcept {
   try {
-    note_run(log, plan, unchecked, std::move(reporters));
+    note_run(log, plan, std::move(flow));
   } catch (const std::bad_alloc&) {
     incomplete_ = true;
   }
 }
 
-void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) {
+void Capture::note_run(const Log& log, const CachedPlan& plan, Flow flow) {
   Recording::Run run;
   run.device = log.device;
   run.key = log.key;
@@ -228,12 +228,13 @@ void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, s
   for (int32_t leaf : log.leaf_of) run.argument_of.push_back(leaf < 0 ? -1 : argument_behind(run.leaves[leaf]));
   run.numbers = log.numbers;
   run.number_slots = log.slots;
-  run.reporters = std::move(reporters);
-  run.unchecked = unchecked;
+  run.reporters = log.reporters;
+  run.guarded = !flow.nodes.empty();
+  run.flow = std::move(flow);
   std::vector<NodeRef> outputs;
   for (int32_t n : plan.output_nodes) {
     const Node& node = *log.nodes[static_cast<size_t>(n)];
-    run.outputs.push_back({node.dtype, node.numel, node.op->kind == Kind::effect});
+    run.outputs.push_back({node.dtype, node.numel, n});
     outputs.push_back(log.nodes[static_cast<size_t>(n)]);
   }
   std::set<const Storage*> written;

@@ -33,12 +33,12 @@ class Capture final : public Watcher {
   ReplaySlot number(double now) override;
 
   // From engine/. `made_of`: the log that was run.
-  void ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept;
+  void ran(const Log& log, const CachedPlan& plan, Flow flow) noexcept;
   void has_host_data(const NodeRef& node, const void* data, size_t bytes);
   [[noreturn]] void refuse(const char* what);
 
  private:
-  void note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters);
+  void note_run(const Log& log, const CachedPlan& plan, Flow flow);
   Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: the tensor was made inside
   void note(const Tensor& x);
   Origin origin_of(const NodeRef& node);

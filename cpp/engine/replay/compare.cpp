@@ -68,18 +68,19 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
 }
 
 bool Recording::Run::has_plan_of(const Run& other) const {
-  if (unchecked == other.unchecked) return key == other.key && plan == other.plan;
+  if (guarded == other.guarded) return key == other.key && plan == other.plan;
   return std::equal(key.begin(), key.end() - 1, other.key.begin(), other.key.end() - 1);
 }
 
 void Recording::allow_open_reports_of(const Recording& other) {
   for (size_t c = 0; c < runs_.size(); ++c) {
     const Run& from = other.runs_[c];
-    if (runs_[c].unchecked || !from.unchecked) continue;
+    if (runs_[c].guarded || !from.guarded) continue;
     runs_[c].key = from.key;
     runs_[c].plan = from.plan;
     runs_[c].prepared = from.prepared;
-    runs_[c].unchecked = true;
+    runs_[c].guarded = true;
+    runs_[c].flow = from.flow;
   }
 }
 

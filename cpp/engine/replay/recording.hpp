@@ -25,7 +25,11 @@ class Recording {
  public:
   // Runs the plans; nothing if they do not fit these arguments or the present state of the tensors outside. Results and
   // gradients are new tensors; tensors written in place have their new values.
-  std::optional<std::vector<Tensor>> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
+  struct Replayed {
+    std::vector<Tensor> results;
+    std::vector<Ref<Transaction>> transactions;  // in order, of plans that look at failures
+  };
+  std::optional<Replayed> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
   std::vector<bool> outside() const;           // for each result, whether it is itself a tensor from outside
   std::vector<Generator*> generators() const;  // must outlive the recording
   // How two recordings of one function differ; "" if they do not.
@@ -51,7 +55,7 @@ class Recording {
   struct Output {
     DType dtype;
     int64_t numel;
-    bool in_place;
+    int32_t node;
   };
   // One plan that the step ran, with what a run of it needs besides memory.
   struct Run {
@@ -65,7 +69,8 @@ class Recording {
     std::vector<Number> numbers;
     std::vector<std::pair<int32_t, ReplaySlot>> number_slots;
     std::vector<Reporter> reporters;
-    bool unchecked = false;
+    bool guarded = false;  // by failures
+    Flow flow;             // if it is
     std::vector<Output> outputs;
     std::vector<Write> writes;
     bool has_plan_of(const Run& other) const;  // but for open reports before it
@@ -104,6 +109,7 @@ class Recording {
   struct Made {
     std::vector<std::vector<NodeRef>> outputs;
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning
+    std::vector<Ref<Transaction>> transactions;
   };
 
   static Tensor without_value(const TensorView& place);

@@ -58,7 +58,7 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
       const NodeRef node = node_of(from, arguments, none);
       raise_if_failed(*node);
       if (node->pending()) return false;
-      if (!run.unchecked && unchecked(*node)) return false;
+      if (!run.guarded && unchecked(*node)) return false;
     }
     for (const Write& w : run.writes)  // memory that others see must not be replaced
       if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
@@ -118,11 +118,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   thread_local std::vector<Number> numbers;
   const Emptied<NodeRef> no_leaves{leaves};
   const Emptied<BufferRef> no_outputs{outputs};
-  std::vector<uint32_t> after;
-  for (const Origin& from : run.leaves) {
-    leaves.push_back(node_of(from, arguments, made));
-    if (run.unchecked && unchecked(*leaves.back())) after.push_back(leaves.back()->run);
-  }
+  for (const Origin& from : run.leaves) leaves.push_back(node_of(from, arguments, made));
   offsets = run.offsets;
   for (size_t i = 0; i < offsets.size(); ++i)
     if (const int32_t a = run.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
@@ -134,13 +130,23 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   }
   std::vector<NodeRef> nodes;  // everything that allocates comes before the run
   for (const Output& out : run.outputs) nodes.push_back(leaf_node({}, out.dtype, run.device, out.numel));
-  const std::shared_ptr<const SourceLocations> lines = run_plan(
-      run.device, *run.plan, *run.prepared,
-      {leaves, offsets, numbers, run.reporters, std::move(after), run.unchecked, !made.outputs.empty()}, outputs);
+  std::vector<Reporter> reporters = run.reporters;
+  for (Reporter& r : reporters) r.thread = thread_number(), r.operations = operations_recorded;
+  std::optional<Marks> marks;
+  if (run.guarded) marks = begin_run(run.device, run.flow, reporters, leaves);
+  std::vector<Ref<Transaction>> transactions;
+  for (int32_t t = 0; t < run.flow.transactions; ++t) transactions.emplace_back(new Transaction);
+  run_plan(run.device, *run.plan, *run.prepared,
+           {leaves, offsets, numbers, marks ? &*marks : nullptr, !made.outputs.empty()}, outputs);
   finish_exchange();
   for (size_t o = 0; o < outputs.size(); ++o) {
     nodes[o]->buffer = std::move(outputs[o]);
-    nodes[o]->run = lines && !run.outputs[o].in_place ? lines->run() : 0;
+    if (marks) set_marks(*nodes[o], *marks, run.outputs[o].node);
+  }
+  if (marks) set_marks(transactions, *marks);
+  for (Ref<Transaction>& t : transactions) {
+    t->waiting = false;
+    made.transactions.push_back(std::move(t));
   }
   for (const Write& w : run.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
   made.outputs.push_back(std::move(nodes));
@@ -158,7 +164,7 @@ Tensor Recording::without_value(const TensorView& p) {
   return Tensor(std::move(t));
 }
 
-std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arguments,
+std::optional<Recording::Replayed> Recording::run(const std::vector<Tensor>& arguments,
                                                   const std::vector<double>& numbers) {
   EngineLock lock;
   if (!fits(arguments, numbers)) return std::nullopt;
@@ -206,7 +212,7 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
       results[i]->storage->node = Held(node_of(from, arguments, made));
     }
   }
-  return results;
+  return Replayed{std::move(results), std::move(made.transactions)};
 }
 
 // Two arguments that share memory stay apart by as much, an address is aligned as before (16 bytes, for vector loads),

@@ -45,6 +45,7 @@ class Lookahead(Optimizer):
         self.defaults, self.param_groups = optimizer.defaults, optimizer.param_groups
         self._state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self._step_count = 0
+        self._open = []
 
     @property
     def found_inf(self) -> Tensor | None:

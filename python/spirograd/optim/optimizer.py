@@ -92,6 +92,7 @@ class Optimizer:
         self._pre_hooks: dict[int, Any] = {}
         self._post_hooks: dict[int, Any] = {}
         self._step_count = 0
+        self._open: list[tuple[_core._Transaction, Any]] = []  # steps that may not be done, and what was before
         if hasattr(params, "parameters"):
             raise TypeError(f"{self._name}: params is a {type(params).__name__}; pass its parameters()")
         groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
@@ -173,6 +174,7 @@ class Optimizer:
         Returns:
             What the closure returned.
         """
+        self._settle_open(True)
         tracer.steps(self)
         for before in tuple(self._pre_hooks.values()):
             before(self, (closure,), {})
@@ -185,7 +187,8 @@ class Optimizer:
         try:
             _core._begin_whole(parameters)
             changes = self._update()
-            _core._submit_step(parameters, [*changes, (self, "_step_count", count + 1)])
+            changes.append((self, "_step_count", count + 1))
+            _core._submit_step(parameters, changes, self._open, self._before())
         except BaseException:  # an interrupt, too, which comes between any two lines
             if self._step_count == count:
                 _core._take_back(parameters)
@@ -198,7 +201,7 @@ class Optimizer:
     def _replay_key(self, numbers: bool) -> Any:
         """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is.
         With `numbers`, also the options that it does ask for."""
-        return _core._frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
+        return _core._frozen({k: v for k, v in vars(self).items() if k not in ("_step_count", "_open")}, True)
 
     def _update(self) -> list[tuple[Any, str, Any]]:
         """Records a step. Gives what it changes besides tensors: objects, attributes, values."""
@@ -206,6 +209,31 @@ class Optimizer:
 
     def _undo(self) -> None:
         """Undoes what _update() changed for a step that was not made."""
+
+    def _before(self) -> Any:
+        """What _take_back() needs to undo the counts of the step that was just made."""
+
+    def _take_back(self, before: Any) -> None:
+        """Undoes the counts of a step that changed nothing because something that it depends on failed."""
+
+    def _settle_open(self, raises: bool = False) -> None:
+        """Takes back the counts of steps that were not done. `raises`: and raises why, if that was not done before."""
+        while self._open and self._open[0][0].fate() == "done":
+            del self._open[0]
+        lost = next((i for i, (step, _) in enumerate(self._open) if step.fate() == "lost"), None)
+        if lost is None:
+            return
+        taken = self._open[lost:]  # later steps began from what the first one has left, and were not done either
+        del self._open[lost:]
+        self._step_count -= len(taken)
+        for _, before in reversed(taken):
+            self._take_back(before)
+        if raises:
+            taken[0][0].raise_if_lost()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle_open()
+        return {**self.__dict__, "_open": []}
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""

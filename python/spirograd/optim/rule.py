@@ -147,6 +147,16 @@ class RuleOptimizer(Optimizer):
             if self._state[p].keys() <= self._start.keys():
                 del self._state[p]
 
+    def _before(self) -> list[tuple[list[Tensor], Counts]]:
+        return [(batch.params, batch.counts) for _, batches in self._batches.values() for batch in batches]
+
+    def _take_back(self, before: list[tuple[list[Tensor], Counts]]) -> None:
+        self._settle()
+        for params, counts in before:
+            known = {name: count for name, count in counts.items() if not isinstance(count, Tensor)}
+            for p in params:
+                self._state[p].update(known)
+
     def _step_batch(self, group: Group, batch: _Batch) -> Counts:
         """Records the step of a batch, and gives its counts after it."""
         device, found = batch.params[0].device, self.found_inf
@@ -221,6 +231,7 @@ class RuleOptimizer(Optimizer):
     @property
     def state(self) -> defaultdict[Tensor, dict[str, Any]]:
         """Of each parameter that has stepped, a dict of what the steps remember."""
+        self._settle_open()
         self._settle()
         return self._state
 
@@ -245,4 +256,4 @@ class RuleOptimizer(Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
-        return self.__dict__
+        return super().__getstate__()

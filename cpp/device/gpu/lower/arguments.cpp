@@ -64,6 +64,8 @@ std::string Arguments::use(What what, int a, int b) {
                                "index" + x + "_offset",
                                "number" + x,
                                "status",
+                               "check" + x,
+                               "guard" + x,
                                "piece_limit",
                                "part_rows"};
   slots_.push_back({what, a, b, names[static_cast<int>(what)]});
@@ -110,6 +112,10 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
       return {.kind = ArgWord::Kind::number, .dtype = static_cast<DType>(s.b), .index = in.numbers[s.a]};
     case What::status:
       return {.kind = ArgWord::Kind::status};
+    case What::check:
+      return {.kind = ArgWord::Kind::node, .index = in.checks.at(static_cast<size_t>(s.a) - 1)};
+    case What::guard:
+      return {.kind = ArgWord::Kind::node, .index = in.guards.at(static_cast<size_t>(s.a) - 1)};
     case What::fixed:
       break;
   }
@@ -135,6 +141,8 @@ std::string Arguments::macros(const Program& p) const {
         note = std::string("  // ") + name_of(p.views[s.a].dtype);
         break;
       case What::status:
+      case What::check:
+      case What::guard:
       case What::fixed:
         break;
       case What::number:
@@ -174,6 +182,8 @@ std::string preamble(const std::string& kind, const Layout& layout, const Argume
     }
   if (!features.software) s += "#define SG_FUSED_FMA\n";
   if (features.shuffles) s += "#define SG_SHUFFLES\n";
+  if (const int checks = p.checks()) s += "#define SG_CHECKS " + std::to_string(checks) + "\n";
+  if (p.guards()) s += "#define SG_GUARDS\n";
   s += "#include \"common.glsl\"\n";
   s += alu_includes(p);
   s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";

@@ -67,8 +67,31 @@ std::string Body::value(int32_t id) const {
   return i.code == Code::constant ? literal(i.dtype, i.imm) : "v" + std::to_string(id);
 }
 
+void Body::use_status() {
+  const Program& p = layout_.program();
+  if (p.checks() || p.guards()) args_.use(What::status);
+  for (int k = 1; k <= p.checks(); ++k) args_.use(What::check, k);
+  for (int k = 1; k <= p.guards(); ++k) args_.use(What::guard, k);
+}
+
+void Body::begin_main() {
+  use_status();
+  if (layout_.program().guards()) w_.line("look(status);");
+}
+
+void Body::end_main() {
+  for (int k = 1; k <= layout_.program().checks(); ++k) w_.line(report(k));
+}
+
+std::string Body::report(int check) {
+  return "report_index(status, " + std::to_string(check) + ", " + args_.use(What::check, check) + ");";
+}
+
+std::string Body::unless_kept(const Instr& store) {
+  return store.imm.i ? "if (!is_kept(" + args_.use(What::guard, static_cast<int>(store.imm.i)) + ")) " : "";
+}
+
 std::string Body::checked_where(const std::string& condition, int32_t id) {
-  args_.use(What::status);
   const Instr& i = layout_.program().code[id];
   return expression(layout_.program(), i,
                     [&](int32_t o) { return o == i.a ? "(" + condition + " ? " + value(o) + " : 0l)" : value(o); });
@@ -76,14 +99,14 @@ std::string Body::checked_where(const std::string& condition, int32_t id) {
 
 void Body::alu(int32_t id) {
   const Instr& i = layout_.program().code[id];
-  if (i.code == Code::check_index) args_.use(What::status);
   if (i.code == Code::load_at) {
     w_.line(std::string("const ") + type_name(i.dtype) + " v" + std::to_string(id) + " = " +
             load(i.dtype, 1, reference(i.slot, 1, "Index(" + value(i.a) + ")")) + ";");
     return;
   }
   if (i.code == Code::store_at) {
-    w_.line("if (" + value(i.b) + " >= 0l) " + reference(i.slot, 1, "Index(" + value(i.b) + ")") + " = " +
+    const std::string unless = unless_kept(i);
+    w_.line(unless + "if (" + value(i.b) + " >= 0l) " + reference(i.slot, 1, "Index(" + value(i.b) + ")") + " = " +
             stored(i.dtype, 1, value(i.a)) + ";");
     return;
   }
@@ -180,11 +203,12 @@ void Body::pointwise(int width, const std::vector<std::string>& coords, const st
     if (i.code != Code::store) continue;
     const std::string what = width == 4 ? "out" + std::to_string(n) : value(i.a);
     const auto to = given.find(i.slot);
+    const std::string unless = unless_kept(i);
     if (to != given.end())
       w_.line(to->second + " = " + what + ";");
     else
-      w_.line(reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
-              ";");
+      w_.line(unless + reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " +
+              stored(i.dtype, width, what) + ";");
   }
 }
 

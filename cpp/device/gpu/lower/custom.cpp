@@ -24,7 +24,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
   Form form(Form::Kind::custom);
   const bool bfloat16 = has([](DType t) { return t == DType::bfloat16; });
   const bool cm1 = custom.matrix == MatrixUnits::Path::cm1, cm2 = custom.matrix == MatrixUnits::Path::cm2;
-  form.add({float64, storage16, bfloat16, cm1, cm2});
+  form.add({float64, storage16, bfloat16, cm1, cm2, custom.reports});
   form.add(custom.tensors.size());
   form.add(static_cast<uint64_t>(custom.threads));
   form.add(custom.source);
@@ -37,6 +37,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
     if (cm1 || cm2) text += cm1 ? "#define SG_MATRIX_cm1\n" : "#define SG_MATRIX_cm2\n";
     if ((cm1 || cm2) && bfloat16) text += "#define SG_BFLOAT16\n";
     if (custom.threads) text += "#define SG_THREADS " + std::to_string(custom.threads) + "u\n";
+    if (custom.reports) text += "#define SG_CHECKS 1\n";
     text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
     text +=
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
@@ -57,8 +58,8 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
                              .element_bytes = bytes});
   }
   for (int64_t word : custom.words) out.arguments.push_back({.value = word});
-  if (custom.tag) {
-    out.arguments.push_back({.value = custom.tag});
+  if (custom.reports) {
+    out.arguments.push_back({.kind = ArgWord::Kind::node, .index = in.checks.at(0)});
     out.arguments.push_back({.kind = ArgWord::Kind::status});
   }
   for (int d = 0; d < 3; ++d) out.groups[d] = static_cast<uint32_t>(custom.groups[d]);

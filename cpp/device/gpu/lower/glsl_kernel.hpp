@@ -47,6 +47,8 @@ class Arguments {
     index_offset,
     number,
     status,
+    check,
+    guard,
     pieces,
     part_rows,
     fixed
@@ -89,6 +91,13 @@ class Body {
   // The name of a value: constants are written out.
   std::string value(int32_t id) const;
   void alu(int32_t id);  // "precise float v7 = v3 * v5;"
+  // What the checks and guards of the program read, and what begins and ends main().
+  void use_status();
+  void begin_main();
+  void end_main();
+  std::string report(int check);
+  // "if (!is_kept(guard1)) " before a store that a failure may keep from being done.
+  std::string unless_kept(const Instr& store);
   // check_index as an expression; where the condition does not hold, of 0
   std::string checked_where(const std::string& condition, int32_t id);
 

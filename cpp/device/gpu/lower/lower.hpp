@@ -20,7 +20,8 @@ struct ArgWord {
     value,    // `value` as it is
     address,  // address of memories[memory] + value + element_bytes * offsets[start] (when start >= 0)
     number,   // numbers[index] converted to dtype
-    status,   // address of the submission's status word
+    status,   // address of the status block
+    node,     // RunArguments::nodes[index]
   };
   Kind kind = Kind::value;
   DType dtype = DType::float32;

@@ -126,7 +126,8 @@ Shaders::Written write_pointwise(const Layout& l, bool four, int64_t threads, co
   Writer functions, main;
   if (four) write_function(functions, args, l, 4, "void four(Index i)");
   if (!four || tail) write_function(functions, args, l, 1, "void one(Index i)");
-  if (l.program().predicated) args.use(What::status);
+  Body body(main, args, l);
+  body.use_status();
   main.open("void main()");
   if (several) {
     write_search(main, args.size());
@@ -139,9 +140,9 @@ Shaders::Written write_pointwise(const Layout& l, bool four, int64_t threads, co
               "u; i += gl_WorkGroupSize.x) staged[i] = Words(arguments).at[i];");
     main.line("barrier();");
   }
-  if (l.program().predicated) main.line("if (Status(status).tag != 0) return;");
+  body.begin_main();
   write_loop(main, four, tail);
-  if (uses_code(l.program(), Code::check_index)) main.line("report_index(status);");
+  body.end_main();
   main.close();
   const std::string kind = std::string("Pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
                            (several ? ", several tensors" : "");

@@ -167,9 +167,8 @@ bool runs_along_k(const Dims& sizes, const Dims& strides, int64_t other_size, in
 
 bool plain_store(const Product& p) {
   const Program& e = p.epilogue;
-  return p.dtype == DType::float32 && !e.predicated && e.code.size() == 2 && e.code[0].code == Code::load &&
-         e.code[0].slot == 0 && e.code[1].code == Code::store && e.code[1].a == 0 &&
-         e.views[e.code[1].slot].dtype == DType::float32;
+  return p.dtype == DType::float32 && e.code.size() == 2 && e.code[0].code == Code::load && e.code[0].slot == 0 &&
+         e.code[1].code == Code::store && e.code[1].a == 0 && e.views[e.code[1].slot].dtype == DType::float32;
 }
 
 bool epilogue_in_fours(const Layout& l) {
@@ -221,11 +220,7 @@ Shaders::Written write_product(const Product& p, const Layout& l, const std::vec
   if (plain) return {sealed({.builtin = "product", .constants = constants}), std::move(args)};
   const std::string epilogue = write_epilogue(args, l, walks.one_column ? 1 : 4);
   std::string flags = element_macros(p.dtype) + walks.flags();
-  if (p.epilogue.predicated) {
-    args.use(What::status);
-    flags += "#define PREDICATED\n";
-  }
-  if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
+  flags += reports(args, l);
   if (p.sliced) flags += "#define SLICED\n";
   const std::string storage = size_of(p.dtype) == 2 ? "#define SG_STORAGE16\n" : "";
   std::string source =
@@ -283,6 +278,15 @@ std::string Walks::flags() const {
   if (folded) text += "#define FOLDED\n";
   if (one_column) text += "#define ONE_COLUMN\n";
   return text;
+}
+
+std::string reports(Arguments& args, const Layout& l) {
+  Writer none;
+  Body body(none, args, l);
+  body.use_status();
+  std::string calls;
+  for (int k = 1; k <= l.program().checks(); ++k) calls += " " + body.report(k);
+  return calls.empty() ? "" : "#define REPORTS" + calls + "\n";
 }
 
 std::string write_epilogue(Arguments& args, const Layout& l, int width) {

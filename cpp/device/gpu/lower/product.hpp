@@ -11,6 +11,8 @@ namespace sg::glsl {
 
 // void epilogue(uint batch, uint m, uint n, ...): takes `width` sums, 4 or 1, and does what follows the product.
 std::string write_epilogue(Arguments& args, const Layout& layout, int width);
+// What the epilogue's checks do at the end, as a macro.
+std::string reports(Arguments& args, const Layout& layout);
 
 // An operand b whose elements are neighbours along k for `length` of them; the next ones are those of `shift` columns
 // further on: the rows of a convolution's taps.

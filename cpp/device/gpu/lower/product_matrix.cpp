@@ -182,11 +182,7 @@ Shaders::Written write_matrix_product(const Product& p, const Layout& l, const s
     text += walks.flags() + write_epilogue(args, l, walks.one_column ? 1 : 4);
   if (matrix.runs) text += "#define RUNS\n";
   if (matrix.planes) text += "#define SCALED\n#define PLANES " + std::to_string(matrix.planes) + "\n";
-  if (p.epilogue.predicated) {
-    args.use(What::status);
-    text += "#define PREDICATED\n";
-  }
-  if (uses_code(p.epilogue, Code::check_index)) text += "#define REPORTS\n";
+  text += reports(args, l);
   const std::string path = workgroups ? "cm2" : "cm1";
   const std::string defines = "#define SG_STORAGE16\n#define SG_MATRIX_" + path + "\n" +
                               (p.dtype == DType::bfloat16 ? "#define SG_BFLOAT16\n" : "");

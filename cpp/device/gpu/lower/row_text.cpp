@@ -334,7 +334,8 @@ void RowText::tile_code(int phase) {
     const Instr& i = p_.code[n];
     if (i.code != Code::store) continue;
     const std::string what = vector ? "out" + num(n) : body_.value(i.a);
-    w_.line(body_.reference(i.slot, s_.width, place(i.slot)) + " = " + stored(i.dtype, s_.width, what) + ";");
+    const std::string unless = body_.unless_kept(i);
+    w_.line(unless + body_.reference(i.slot, s_.width, place(i.slot)) + " = " + stored(i.dtype, s_.width, what) + ";");
   }
   close_items();
 }
@@ -387,10 +388,12 @@ void RowText::row_stores() {
       std::any_of(p_.code.begin(), p_.code.end(), [](const Instr& i) { return i.code == Code::store && i.per_row; });
   if (!any) return;
   w_.open("if (live && lane == 0)");
-  for (const Instr& i : p_.code)
-    if (i.code == Code::store && i.per_row)
-      w_.line(body_.reference(i.slot, 1, body_.offset(i.slot, coords_, p_.outer())) + " = " +
-              stored(i.dtype, 1, body_.value(i.a)) + ";");
+  for (const Instr& i : p_.code) {
+    if (i.code != Code::store || !i.per_row) continue;
+    const std::string unless = body_.unless_kept(i);
+    w_.line(unless + body_.reference(i.slot, 1, body_.offset(i.slot, coords_, p_.outer())) + " = " +
+            stored(i.dtype, 1, body_.value(i.a)) + ";");
+  }
   w_.close();
 }
 
@@ -406,12 +409,12 @@ std::string RowText::head() {
 std::string RowText::write() {
   if (s_.general) args_.fixed("row_lanes");
   w_.open("void main()");
-  if (p_.predicated) w_.line("if (Status(" + args_.use(What::status) + ").tag != 0) return;");
+  body_.begin_main();
   row_head();
   for (int p = 0; p < p_.phases(); ++p) phase(p);
   row_stores();
   w_.close();
-  if (uses_code(p_, Code::check_index)) w_.line("report_index(status);");
+  body_.end_main();
   store_sums();
   w_.close();
   return head() + folds() + w_.text;

@@ -52,7 +52,7 @@ void Form::add(const std::string& text) {
 void Form::add(const glsl::Layout& l) {
   const Program& p = l.program();
   words_.reserve(words_.size() + 8 + 4 * (p.views.size() + p.code.size()));
-  add({l.wide, l.programs.size() > 1, p.predicated, p.in_place, p.piece_limit > 0, p.part_rows > 0});
+  add({l.wide, l.programs.size() > 1, p.in_place, p.piece_limit > 0, p.part_rows > 0});
   add(pair(p.domain.rank << 8 | p.inner, l.piece_dim));
   add(pair(static_cast<int32_t>(p.views.size()), static_cast<int32_t>(p.code.size())));
   for (int v = 0; v < static_cast<int>(p.views.size()); ++v) {

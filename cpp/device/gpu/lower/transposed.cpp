@@ -45,7 +45,7 @@ Shaders::Written write_turned(const Layout& l, int along, const Features& featur
   }
   const std::string size_last = args.use(What::size, last), size_along = args.use(What::size, along);
   w.open("void main()");
-  if (p.predicated) w.line("if (Status(" + args.use(What::status) + ").tag != 0) return;");
+  body.begin_main();
   w.line("const uint x = gl_LocalInvocationID.x % " + num(kSide) + ", first = gl_LocalInvocationID.x / " + num(kSide) +
          ";");
   w.line("const uint wide = (" + size_last + " + " + num(kSide - 1) + ") / " + num(kSide) + ", high = (" + size_along +
@@ -81,7 +81,7 @@ Shaders::Written write_turned(const Layout& l, int along, const Features& featur
   w.line("if (column >= " + size_last + " || row >= " + size_along + ") continue;");
   body.pointwise(1, coords, given);
   w.close().close();
-  if (uses_code(p, Code::check_index)) w.line("report_index(status);");
+  body.end_main();
   w.close();
   std::string source = preamble("Pointwise, squares turned in shared memory", l, args, false, features) +
                        "layout(local_size_x = " + num(kThreads) + ") in;\n\n" + shared.text + "\n" + w.text;

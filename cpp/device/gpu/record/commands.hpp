@@ -14,7 +14,7 @@ namespace sg {
 // What a command touches.
 struct Access {
   std::vector<AddressRange> reads, writes;
-  bool reads_status = false, writes_status = false;  // the status word of the run
+  bool reads_status = false, writes_status = false;  // the status block
 };
 
 // Invariant: hazards_ holds the ranges touched since the last barrier. A barrier covers everything before it, so the

@@ -26,10 +26,6 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
     if (std::find(into.begin(), into.end(), m) == into.end()) into.push_back(m);
 }
 
-bool checks_index(const Program& p) {
-  return std::any_of(p.code.begin(), p.code.end(), [](const Instr& i) { return i.code == Code::check_index; });
-}
-
 bool is_copy(const Step& step) { return step.only().kernel.kind == Kernel::Kind::copy; }
 
 std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders) {
@@ -116,8 +112,8 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
     for (const Instance& i : step.instances) {
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
-      s.predicated |= i.kernel.elementwise().predicated;
-      s.reports |= checks_index(i.kernel.elementwise()) || i.kernel.custom->tag;
+      s.guarded |= i.kernel.elementwise().guards() > 0;
+      s.reports |= i.kernel.elementwise().checks() > 0 || i.kernel.custom->reports;
     }
     if (is_copy(step)) {
       p->copies = true;

@@ -32,7 +32,7 @@ struct GpuStep {
   bool general = false;                // its kernel serves any sizes; there is a special one
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
-  bool reports = false, predicated = false;  // may write, reads the status word
+  bool reports = false, guarded = false;  // may write, reads the status block
   Cost cost;
 };
 
@@ -53,7 +53,7 @@ class GpuPrepared final : public Prepared {
   std::vector<ArgWord> words;
   Names names;  // of the steps
   int64_t arena_bytes = 0;
-  bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
+  bool uses_status = false, copies = false;  // has steps that report or are guarded; that copy
   BarrierMode barriers = BarrierMode::hazards;
 
   // Under the device's lock. The recorder's:

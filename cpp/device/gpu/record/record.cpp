@@ -1,4 +1,4 @@
-// Owns the order of a run: memory, status word, argument blocks, commands, submission. Whatever can fail happens before the
+// Owns the order of a run: memory, status block, argument blocks, commands, submission. Whatever can fail happens before the
 // one call that submits.
 #include "device/gpu/record/record.hpp"
 
@@ -85,7 +85,7 @@ void CommandRecorder::get_ready(GpuPrepared& plan, const RunArguments& arguments
   memory_.reserve(plan.arena_bytes);  // it has been, unless the cache was emptied
   poison(memory_.arena());
   memory_.place(plan, arguments);
-  if (plan.uses_status) status_.renew();
+  if (plan.uses_status && arguments.fresh) status_.clear();
   const size_t blocks = plan.words.size() * sizeof(uint64_t), uploads = round_up(blocks, kUploadAlignment);
   Slot& slot = next_slot(uploads + uploads_.argument_bytes());
   write_blocks(slot, plan, arguments);
@@ -112,7 +112,7 @@ void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
 
 uint64_t CommandRecorder::submit(Slot& slot, Cached cached, const GpuPrepared& plan, const RunArguments& arguments) {
   const auto submitted = [&] { return queue_.submit(slot, cached, plan.names); };
-  return plan.uses_status ? status_.expect(plan.plan, arguments.lines, submitted) : submitted();
+  return arguments.run ? status_.expect(arguments.run, arguments.own, submitted) : submitted();
 }
 
 // Records each part as a submission. The first one includes the waiting uploads.
@@ -234,6 +234,8 @@ uint64_t CommandRecorder::word(const ArgWord& w, const RunArguments& arguments) 
       return number_bits(arguments.numbers[w.index], w.dtype);
     case ArgWord::Kind::status:
       return status_.address();
+    case ArgWord::Kind::node:
+      return arguments.nodes ? arguments.nodes[w.index] : 0;
   }
   return 0;
 }
@@ -335,7 +337,7 @@ void CommandRecorder::find_access(const GpuStep& step) {
   access_.writes.clear();
   for (int32_t m : step.reads) access_.reads.push_back(memory_[m].range);
   for (int32_t m : step.writes) access_.writes.push_back(memory_[m].range);
-  access_.reads_status = step.predicated;
+  access_.reads_status = step.guarded;
   access_.writes_status = step.reports;
 }
 

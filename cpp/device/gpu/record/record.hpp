@@ -16,7 +16,7 @@
 #include "device/gpu/record/prepared.hpp"
 #include "device/gpu/record/proxy.hpp"
 #include "device/gpu/record/readback.hpp"
-#include "device/gpu/record/status_words.hpp"
+#include "device/gpu/record/status_block.hpp"
 #include "device/gpu/record/uploads.hpp"
 
 namespace sg {
@@ -90,7 +90,7 @@ class CommandRecorder {
   PlanMemory memory_;
   Uploads uploads_;
   Copier copier_;
-  StatusWords status_;
+  StatusBlock status_;
   Readbacks readbacks_;
   CommandCache cache_;
   Commands commands_;  // that are being recorded
