@@ -109,7 +109,7 @@ class UnderWay {
     stay_awake(device, group);
     device.wait();
     learn(id_);
-    for (const NodeRef& node : sources) raise_if_failed(*node);  // somebody else may have read the report
+    for (const NodeRef& node : sources) raise_if_lost(*node);
     retire(id_, runs_);
     meet(group);
     const Stage moving("collective", "stage", id_);

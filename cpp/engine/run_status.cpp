@@ -102,6 +102,13 @@ void raise_if_failed(const Node& node) {
   if (Failure* failure = failure_of(node.run, node.failed_by)) raise(*failure);
 }
 
+void raise_if_lost(const Node& node) {
+  raise_if_failed(node);
+  each_failure(node.run, node.lost_by, [](uint64_t, const FailureRef& failure) {
+    if (!failure->over) raise(*failure);
+  });
+}
+
 bool unchecked(const Node& node) {
   return node.run && (runs().unchecked.count(node.run) || failure_of(node.run, node.failed_by | node.lost_by));
 }

@@ -42,6 +42,8 @@ struct Marks {
   std::vector<uint64_t> transactions;  // what may keep each from being done
 };
 
+// raise_if_failed(), also of a value in whose history a write was not done and nobody was told.
+void raise_if_lost(const Node& node);
 bool unchecked(const Node& node);  // a failure that nobody has looked for may belong to it, or to its memory
 // `transactions`: those that its numbers stand for.
 Flow flow_of(const Log& log, std::vector<Ref<Transaction>>& transactions);
