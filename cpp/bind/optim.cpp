@@ -198,7 +198,8 @@ const Callable optim_callables[] = {
     {"_end_whole", bound<end_whole_step>, SG_GROUPS, "None", "Up to here.", Scope::function},
     {"_submit_step", bound<submit_step>,
      SG_GROUPS ", changes: list[tuple[Any, str, Any]], open: list[tuple[_Transaction, Any]], before: Any", "None",
-     "Submits it, and gives attributes of objects new values, which an error takes back. A step that may not be done is "
+     "Submits it, and gives attributes of objects new values, which an error takes back. A step that may not be done "
+     "is "
      "added to `open`, with `before`.",
      Scope::function},
     {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",

@@ -117,7 +117,7 @@ void flush_and_tell(Log& log, void (*run)(Log&)) {
   } catch (const Interruption&) {
     throw;
   } catch (...) {
-    forget_lost_write();
+    forget_lost_write(std::current_exception());
     throw;
   }
   raise_lost_write();

@@ -330,12 +330,15 @@ void run_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput
 }
 
 namespace {
-thread_local std::exception_ptr lost_write;
+thread_local std::exception_ptr lost_write, told;  // not raised yet; the last that was
 }
 void note_lost_write(const std::exception_ptr& error) {
-  if (error && !lost_write) lost_write = error;
+  if (error && !lost_write && error != told) lost_write = error;
 }
-void forget_lost_write() { lost_write = nullptr; }
+void forget_lost_write(const std::exception_ptr& error) {
+  lost_write = nullptr;
+  told = error;
+}
 void raise_lost_write() {
   if (lost_write) std::rethrow_exception(std::exchange(lost_write, nullptr));
 }
@@ -377,8 +380,8 @@ void run_or_rescue(Log& log) {
   } catch (const CheckError&) {
     throw;
   } catch (...) {
-    if (!capture() && !ends_batch) return;
-    forget_lost_write();  // it is told here
+    if (!capture() && !ends_batch && log.nodes.empty()) return;
+    forget_lost_write(std::current_exception());  // it is told here
     throw;
   }
 }

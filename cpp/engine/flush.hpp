@@ -16,7 +16,7 @@ void run_or_rescue(Log& log);
 // A write that this thread recorded did not happen, and nobody looks at it: the thread's next read, step or wait raises.
 void note_lost_write(const std::exception_ptr& error);
 void raise_lost_write();
-void forget_lost_write();  // the thread has been told of an error
+void forget_lost_write(const std::exception_ptr& error);  // the thread has been told of this one
 // Runs none of it: results hold the error, tensors written in place keep their old values.
 void give_up(Log& log, std::exception_ptr error);
 std::vector<DeviceId> devices_in_use();

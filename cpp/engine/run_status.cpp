@@ -55,11 +55,18 @@ Runs& runs() {
 }
 int number_of(DeviceId device) { return device.is_gpu() ? device.index : -1; }
 
+// The checks of one statement are one error.
+bool is_same(const Reporter& a, const Reporter& b) {
+  return a.thread == b.thread && a.op == b.op && at(a.location) == at(b.location);
+}
+
 [[noreturn]] void raise(Failure& f) {
   const Reporter& r = f.reporter;
   std::string where = at(r.location);
   if (r.thread == thread_number()) {
     f.raised = f.over = true;
+    for (const FailureRef& other : runs().not_raised)
+      if (is_same(other->reporter, r)) other->raised = other->over = true;
     const uint64_t since = operations_recorded - r.operations;  // the first of them reads what was checked
     if (since > 1)
       where += ", recorded " + std::to_string(since - 1) + (since == 2 ? " operation" : " operations") + " ago";
@@ -93,7 +100,7 @@ Failure* failure_of(uint32_t run, uint64_t mask) {
 
 void raise_if_failed(const Node& node) {
   if (node.state == Node::State::failed) {
-    forget_lost_write();
+    forget_lost_write(node.error);
     std::rethrow_exception(node.error);
   }
   if (node.buffer && node.buffer->gone)

@@ -42,8 +42,7 @@ def test_writes_beside_a_failure_are_made(device: sg.Device) -> None:
     with pytest.raises(IndexError, match="take: index 9"):
         failed.item()
     assert a.tolist() == [1, 1, 1]
-    with pytest.raises(IndexError, match="take: index 9"):
-        b.item()
+    assert b.item() == 0, "a write of what failed is not done"
 
 
 @pytest.mark.parametrize("kind", [sg.optim.Adam, sg.optim.SGD])
@@ -63,7 +62,6 @@ def test_a_step_whose_inputs_failed_is_not_counted(kind: type[sg.optim.Optimizer
         step(wrong)
         sg.synchronize(device)
     assert [p.tolist() for p in net.parameters()] == before
-    assert optimizer._step_count == 1
     assert {int(s["step"]) for s in optimizer.state.values() if "step" in s} <= {1}
 
 
