@@ -34,8 +34,8 @@ std::pair<std::shared_ptr<Recording>, std::string> recorded(Capture& c, const Te
 }
 
 std::optional<std::pair<Tensors, std::vector<BoundTransaction>>> run(Recording& r, const Tensors& arguments,
-                                                                      const std::vector<double>& numbers,
-                                                                      const py::list& changes) {
+                                                                     const std::vector<double>& numbers,
+                                                                     const py::list& changes) {
   std::optional<Recording::Replayed> done;
   {
     WithoutGil unlocked;
