@@ -365,6 +365,7 @@ void finish_exchange() {
       flush_log(log_of(id));  // what is pending and reads a result fails now, and not again with a later run
     } catch (...) {           // the same error
     }
+    forget_lost_write(std::current_exception());
     throw;
   }
 }

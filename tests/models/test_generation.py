@@ -165,7 +165,7 @@ def test_each_token_replays_one_plan_of_few_launches(options: dict[str, Any], gp
     for _ in range(20):
         next(tokens)
     stats = sg.stats()
-    assert stats["dispatches"] <= 20 * 40
+    assert stats["dispatches"] <= 20 * 41  # a write at a checked place is a launch after that of its check
     assert (stats["plan_hits"], stats["plan_misses"], stats["plans_bound"]) == (20, 0, 0)
     assert stats["plans_kept"] == kept and stats["kernels_compiled"] == 0
     # All tokens at once: they are read 32 at a time, and nothing else is a submission.

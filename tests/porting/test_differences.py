@@ -122,6 +122,15 @@ net = torch.compile(nn.Linear(2, 1))
 net(torch.ones(2)).sum().backward()
 assert isinstance(net, nn.Module) and list(net.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
 """,
+    "`time.time()`, `perf_counter()` and other clocks": """
+import datetime, spirograd as sg
+y = torch.ones(200, 200) @ torch.ones(200, 200)
+before = sg.stats()["dispatches"]
+datetime.datetime.now()
+assert sg.stats()["dispatches"] == before, "not seen"
+torch.cpu.synchronize()
+assert sg.stats()["dispatches"] > before
+""",
     "`cuda.Event.record` with timing": """
 a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 a.record()

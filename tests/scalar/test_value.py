@@ -628,7 +628,7 @@ def test_wrong_types(ours: Engine, wrong: Any) -> None:
     ):
         with pytest.raises(TypeError, match=words):
             set_it()
-    assert repr(a) == "Value(data=1.0, grad=0)"
+    assert repr(a).startswith("Value(data=1.0, grad=0")
 
 
 def test_wrong_calls(ours: Engine) -> None:

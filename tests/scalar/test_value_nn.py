@@ -70,7 +70,7 @@ def test_attributes(engine: Engine) -> None:
     assert len(first.neurons) == 4 and len(last.neurons) == 2
     assert [n.nonlin for n in first.neurons] == [True] * 4 and [n.nonlin for n in last.neurons] == [False] * 2
     n = first.neurons[0]
-    assert isinstance(n.w, list) and len(n.w) == 3 and repr(n.b) == "Value(data=0, grad=0)"
+    assert isinstance(n.w, list) and len(n.w) == 3 and repr(n.b).startswith("Value(data=0, grad=0")
     assert all(p is q for p, q in zip(n.parameters(), [*n.w, n.b], strict=True))
     assert all(p is q for p, q in zip(model.parameters(), first.parameters() + last.parameters(), strict=True))
     assert isinstance(n, engine.Module) and isinstance(first, engine.Module) and isinstance(model, engine.Module)
@@ -107,7 +107,7 @@ def test_zero_grad(engine: Engine) -> None:
     y.backward()
     assert any(p.grad != 0 for p in model.parameters())
     model.zero_grad()
-    assert all(repr(p).endswith(", grad=0)") for p in model.parameters())
+    assert all(", grad=0" in repr(p) for p in model.parameters())
     assert x[0].grad != 0 or x[1].grad != 0, "the gradients of others are kept"
     assert y.grad == 1
 

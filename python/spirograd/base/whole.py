@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
+from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .stand_in import StandIn
 
 __all__ = ["Whole"]
 
@@ -17,11 +18,11 @@ class Whole:
     What else it changes comes last in the block: nothing interrupts two assignments without a call between them.
 
     Args:
-        tensors: what is written.
+        tensors: what is written; complex ones, too.
     """
 
-    def __init__(self, tensors: Iterable[Tensor]) -> None:
-        self._tensors = [list(tensors)]
+    def __init__(self, tensors: Iterable[Any]) -> None:
+        self._tensors = [[part for t in tensors for part in (t.parts() if isinstance(t, StandIn) else (t,))]]
 
     def __enter__(self) -> None:
         _core._begin_whole(self._tensors)

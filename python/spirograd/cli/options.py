@@ -34,6 +34,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong with the usage of the command that it is wrong in."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Reads the arguments of a command, and refuses what it does not know."""
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}; {self.prog} --help lists what there is")

@@ -16,7 +16,7 @@ from ..base.tree import transform
 from ..distributions import kl
 from ..nn import Module, UninitializedParameter
 from ..utils.data import IterableDataset
-from .modules import multiprocessing
+from .modules import multiprocessing, ops
 from .modules.utils import _pytree
 from .subclasses import AnyTensor
 
@@ -257,7 +257,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "_dynamo.exc": {"TensorifyScalarRestartAnalysis": type("TensorifyScalarRestartAnalysis", (RuntimeError,), {})},
     "_functorch.vmap": {"tree_flatten": _pytree.tree_flatten, "tree_unflatten": _pytree.tree_unflatten},
     "_logging._internal": {"trace_structured": _nothing},
-    "_ops": {"ops": import_module("torch.ops")},
+    "_ops": {"ops": ops},
     "_prims_common": {"is_contiguous_or_false": lambda a: a.is_contiguous()},
     "_utils": {"_get_device_module": lambda device: import_module("torch").get_device_module(device)},
     "autograd.profiler": {"emit_itt": contextlib.nullcontext},

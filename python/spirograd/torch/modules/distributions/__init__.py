@@ -84,9 +84,10 @@ _MADE: dict[Any, Any] = {
 }
 
 
-def _part(parts: Any, number: int) -> property:
-    return property(lambda self: parts(self)[number])
+def _part(parts: Any, number: int, doc: str) -> property:
+    return property(lambda self: parts(self)[number], doc=doc)
 
 
 for _kind, _parts in _MADE.items():
-    _kind.base_dist, _kind.transforms = _part(_parts, 0), _part(_parts, 1)
+    _kind.base_dist = _part(_parts, 0, "The distribution that it is made from.")
+    _kind.transforms = _part(_parts, 1, "What is applied to that, in order.")
