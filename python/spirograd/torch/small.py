@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from ..base.tree import transform
 from ..distributions import kl
 from ..nn import Module, UninitializedParameter
 from ..utils.data import IterableDataset
-from .modules import multiprocessing, ops
+from .modules import multiprocessing
 from .modules.utils import _pytree
 from .subclasses import AnyTensor
 
@@ -257,7 +258,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "_dynamo.exc": {"TensorifyScalarRestartAnalysis": type("TensorifyScalarRestartAnalysis", (RuntimeError,), {})},
     "_functorch.vmap": {"tree_flatten": _pytree.tree_flatten, "tree_unflatten": _pytree.tree_unflatten},
     "_logging._internal": {"trace_structured": _nothing},
-    "_ops": {"ops": ops},
+    "_ops": {"ops": import_module("torch.ops") if "torch" in sys.modules else None},
     "_prims_common": {"is_contiguous_or_false": lambda a: a.is_contiguous()},
     "_utils": {"_get_device_module": lambda device: import_module("torch").get_device_module(device)},
     "autograd.profiler": {"emit_itt": contextlib.nullcontext},
