@@ -12,7 +12,8 @@
 namespace sg {
 namespace {
 
-// Nodes keep their place in nodes_ until their part has run, or until they go back into the log.
+// Nodes keep their place in nodes_ until their part has run, or until they go back into the log. What may find no memory
+// comes before they are taken.
 class Parts {
  public:
   Parts(Log& log, const Division& division) : log_(log), division_(division), nodes_of_(at(division.parts)) {
@@ -20,6 +21,7 @@ class Parts {
       if (const int32_t part = division.part[i]; part >= 0 && part < division.parts)
         nodes_of_[at(part)].push_back(static_cast<int32_t>(i));
     hold_across();
+    find_places();
     nodes_ = std::move(log.nodes);
     assignments_ = std::move(log.assignments);
     reporters_ = std::move(log.reporters);
@@ -27,7 +29,6 @@ class Parts {
     most_ = log.most;
     goes_on_ = log.goes_on;
     log.clear();
-    find_places();
     drop();
   }
 
@@ -75,12 +76,13 @@ class Parts {
   }
 
   void find_places() {
-    reporter_of_.assign(nodes_.size(), -1);
-    assignment_of_.assign(nodes_.size(), -1);
+    reporter_of_.assign(log_.nodes.size(), -1);
+    assignment_of_.assign(log_.nodes.size(), -1);
     int32_t reporter = 0;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (nodes_[i]->op->reports) reporter_of_[i] = reporter++;
-    for (size_t a = 0; a < assignments_.size(); ++a) assignment_of_[at(assignments_[a].node)] = static_cast<int32_t>(a);
+    for (size_t i = 0; i < log_.nodes.size(); ++i)
+      if (log_.nodes[i]->op->reports) reporter_of_[i] = reporter++;
+    for (size_t a = 0; a < log_.assignments.size(); ++a)
+      assignment_of_[at(log_.assignments[a].node)] = static_cast<int32_t>(a);
   }
 
   void drop() {

@@ -42,21 +42,17 @@ class Rescue {
         reporters_(std::move(log.reporters)),
         whole_from_(std::min(log.whole_from, nodes_.size())) {
     log_.clear();
-    size_t reporters = 0;
-    for (const NodeRef& node : nodes_) {
-      reporter_of_.push_back(reporters);
-      reporters += node->op->reports;
-    }
   }
 
-  // First what comes before the whole part, then that part. With no whole part, all of it has failed already as the log
-  // it was.
-  Rescued in_halves() {
-    if (whole_from_ == nodes_.size() || !attempt(0, whole_from_)) halve(0, whole_from_);
-    run_whole();
-    const auto asked = nodes_.begin() + static_cast<std::ptrdiff_t>(whole_from_ < nodes_.size() ? whole_from_ : 0);
+  Rescued run() {
     Rescued rescued;
-    rescued.failed = std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
+    try {
+      rescued.failed = in_halves();
+    } catch (...) {  // there is no memory even for that
+      log_.clear();
+      for (const NodeRef& n : nodes_) fail(*n, std::current_exception());
+      rescued.failed = true;
+    }
     rescued.lost = go_back(assignments_);
     for (const NodeRef& n : nodes_)
       if (!n->again || !n->pending()) n->drop_inputs();
@@ -64,6 +60,20 @@ class Rescue {
   }
 
  private:
+  // First what comes before the whole part, then that part. With no whole part, all of it has failed already as the log
+  // it was. Returns whether what was asked for failed.
+  bool in_halves() {
+    size_t reporters = 0;
+    for (const NodeRef& node : nodes_) {
+      reporter_of_.push_back(reporters);
+      reporters += node->op->reports;
+    }
+    if (whole_from_ == nodes_.size() || !attempt(0, whole_from_)) halve(0, whole_from_);
+    run_whole();
+    const auto asked = nodes_.begin() + static_cast<std::ptrdiff_t>(whole_from_ < nodes_.size() ? whole_from_ : 0);
+    return std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
+  }
+
   void run_whole() {
     const std::exception_ptr* before = nullptr;
     for (size_t i = whole_from_; i < nodes_.size(); ++i)
@@ -154,6 +164,6 @@ void fail_pending(const std::vector<NodeRef>& nodes, const std::vector<Assignmen
   go_back(assignments);
 }
 
-Rescued rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).in_halves(); }
+Rescued rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).run(); }
 
 }  // namespace sg

@@ -199,7 +199,7 @@ TEST_CASE("faults: a run of several submissions that fails has changed nothing",
   parts.transfer.upload(*in, threes.data(), n * 4);
   const sg::BufferRef leaves[] = {sg::BufferRef(in.get())},
                       outputs[] = {sg::BufferRef(in.get()), sg::BufferRef(other.get())};
-  const auto run = [&] { parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr, nullptr, false}); };
+  const auto run = [&] { parts.recorder.run(*prepared, {leaves, outputs}); };
   const auto read = [&](sg::GpuBuffer& from) {
     std::vector<float> host(n);
     parts.transfer.download(host.data(), from, 0, n * 4);

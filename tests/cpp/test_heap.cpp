@@ -490,8 +490,8 @@ class Replayed : public Program {
   }
   void run() override {
     loss_ = -1;
-    const auto results = recording_->run({x_}, {});
-    if (results) loss_ = sg::item((*results)[0]);
+    const auto done = recording_->run({x_}, {});
+    if (done) loss_ = sg::item(done->results[0]);
   }
   std::string look(bool done) override {
     const Numbers w = sg::values(w_.detach()), m = sg::values(m_);
