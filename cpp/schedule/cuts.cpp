@@ -80,6 +80,22 @@ class CheapValues {
 
 }  // namespace
 
+namespace {
+// The first of the last nodes that wait for their readers: the very last, and those before it that cost less than a piece.
+size_t first_fresh(const Log& log, const std::vector<Readers>& readers, int64_t bound) {
+  const size_t n = log.nodes.size();
+  size_t first = n;
+  int64_t cost = 0;
+  for (size_t i = n; i-- > 0 && i + kFresh >= n;) {
+    const Node& node = *log.nodes[i];
+    cost += cost_of(node);
+    if (i + 1 < n && cost >= bound) break;
+    if (readers[i].last < 0 && is_held(node) && !is_only_saved(node)) first = i;
+  }
+  return first;
+}
+}  // namespace
+
 bool may_cut(const Log& log, size_t node) {
   return (node == log.nodes.size() || !log.nodes[node]->op->follows) && !log.nodes[node - 1]->op->reports;
 }
@@ -91,10 +107,9 @@ size_t cut_of(const Log& log, int64_t bound) {
   const size_t n = log.nodes.size();
   const std::vector<Readers> readers = readers_of(log);
   std::vector<int64_t> across(n + 1, 0);
-  size_t latest = n;
+  const size_t latest = first_fresh(log, readers, bound);
   for (size_t i = 0; i < n; ++i) {
     const Node& node = *log.nodes[i];
-    if (readers[i].last < 0 && is_held(node) && !is_only_saved(node) && i + kFresh >= n) latest = std::min(latest, i);
     if (is_held(node) || readers[i].from_memory || readers[i].last < 0) continue;
     across[i + 1] += static_cast<int64_t>(node.bytes());
     across[static_cast<size_t>(readers[i].last) + 1] -= static_cast<int64_t>(node.bytes());
