@@ -157,7 +157,7 @@ def roi_align(
 
     Example:
         >>> image = sg.arange(16.0).reshape(1, 1, 4, 4)
-        >>> sg.regions.roi_align(image, sg.tensor([[0.0, 0, 0, 3, 3]]), 1, aligned=True).item()
+        >>> sg.regions.roi_align(image, sg.tensor([[0.0, 0, 0, 3, 3]]), 1, aligned=True).round().item()
         5.0
     """
     boxes, rows, columns = _checked("roi_align", input, boxes, output_size)
