@@ -88,7 +88,7 @@ Device& device_of(DeviceId id) {
   return d;
 }
 
-std::vector<DeviceId> devices_in_use() {
+std::vector<DeviceId> opened_devices() {
   const EngineLock lock;
   std::vector<DeviceId> devices = {DeviceId()};
   for (const auto& [index, gpu] : gpus_in_use())
@@ -159,7 +159,7 @@ void take_back(DeviceId id) {
 
 void flush_all() {
   EngineLock lock;
-  for (DeviceId id : devices_in_use()) flush_log(log_of(id));
+  for (DeviceId id : opened_devices()) flush_log(log_of(id));
 }
 
 void synchronize(DeviceId id) {

@@ -19,8 +19,8 @@ void raise_lost_write();
 void forget_lost_write(const std::exception_ptr& error);  // the thread has been told of this one
 // Runs none of it: results hold the error, tensors written in place keep their old values.
 void give_up(Log& log, std::exception_ptr error);
-std::vector<DeviceId> devices_in_use();
-void wait_for_room(DeviceId id);  // without the engine lock; DeviceTimeoutError, DeviceLostError
+std::vector<DeviceId> opened_devices();  // the CPU, and GPUs that have been used
+void wait_for_room(DeviceId id);         // without the engine lock; DeviceTimeoutError, DeviceLostError
 void forget_plans(DeviceId device);
 void count_plans(int64_t& plans, int64_t& bytes);  // of all devices
 // Runs everything that is pending, on all devices in use.

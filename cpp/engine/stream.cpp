@@ -138,7 +138,7 @@ void begin_streaming(DeviceId id) {
 void stream() {
   work_is_due.store(false, std::memory_order_relaxed);
   if (watcher) return;
-  for (DeviceId id : devices_in_use()) {
+  for (DeviceId id : opened_devices()) {
     Log& log = log_of(id);
     if (!log.is_due() && random_cuts() == 0) continue;
     const HostPaused paused;

@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kLeastBytes = 16 << 20;  // of a value: smaller ones are not worth a kernel that writes one tensor more
 constexpr int32_t kLeastGap = 16;         // nodes between two readers
-constexpr int kMostWeight = 64;           // of a formula, in simple operations
-constexpr int kSmall = 16;                // times smaller than the value: what it is made of may be kept for it
 
 class Finder {
  public:

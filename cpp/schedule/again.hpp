@@ -8,6 +8,9 @@
 
 namespace sg {
 
+inline constexpr int kMostWeight = 64;  // of a formula, in simple operations
+inline constexpr size_t kSmall = 16;    // times smaller than the value: what it is made of may be kept for it
+
 struct Again {
   int32_t node;    // of the log
   int32_t reader;  // the first of those that read the value computed again

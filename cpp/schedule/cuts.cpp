@@ -6,15 +6,14 @@
 
 #include "graph/cost.hpp"
 #include "graph/grad.hpp"
+#include "schedule/again.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg {
 namespace {
 
-constexpr int64_t kLeast = 4;    // a piece has at least so small a part of the bound
-constexpr size_t kFresh = 4;     // nodes at the end, whose readers may come next
-constexpr int64_t kSmall = 16;   // times smaller than a value: what it is made of may be kept for it
-constexpr int kMostWeight = 64;  // of a formula, in simple operations
+constexpr int64_t kLeast = 4;  // a piece has at least so small a part of the bound
+constexpr size_t kFresh = 4;   // nodes at the end, whose readers may come next
 
 bool is_held(const Node& node) { return node.held.load(std::memory_order_relaxed) > 0; }
 bool is_formula(const Node& node) { return node.op->kind == Kind::pointwise && !node.op->stores && !node.op->reports; }
@@ -57,8 +56,7 @@ class CheapValues {
         const Node* from = value.in[k].node.get();
         if (!from) continue;
         const auto at = static_cast<size_t>(from->log_index);
-        const bool small =
-            static_cast<int64_t>(from->bytes()) * kSmall <= static_cast<int64_t>(log_.nodes[node]->bytes());
+        const bool small = from->bytes() * kSmall <= log_.nodes[node]->bytes();
         if (!from->pending() || stored_[at])
           large += !small;
         else if (is_formula(*from))
@@ -78,9 +76,6 @@ class CheapValues {
   std::vector<bool>& again_;
 };
 
-}  // namespace
-
-namespace {
 // The first of the last nodes that wait for their readers: the very last, and those before it that cost less than a piece.
 size_t first_fresh(const Log& log, const std::vector<Readers>& readers, int64_t bound) {
   const size_t n = log.nodes.size();
@@ -94,6 +89,7 @@ size_t first_fresh(const Log& log, const std::vector<Readers>& readers, int64_t 
   }
   return first;
 }
+
 }  // namespace
 
 bool may_cut(const Log& log, size_t node) {
