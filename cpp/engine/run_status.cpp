@@ -116,6 +116,11 @@ void raise_if_lost(const Node& node) {
   });
 }
 
+bool is_told(const Node& node) {
+  const Failure* failure = failure_of(node.run, node.failed_by);
+  return failure && failure->raised;
+}
+
 bool unchecked(const Node& node) {
   return node.run && (runs().unchecked.count(node.run) || failure_of(node.run, node.failed_by | node.lost_by));
 }

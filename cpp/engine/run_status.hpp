@@ -44,6 +44,7 @@ struct Marks {
 
 // raise_if_failed(), also of a value in whose history a write was not done and nobody was told.
 void raise_if_lost(const Node& node);
+bool is_told(const Node& node);    // its failure was raised in the thread that it belongs to
 bool unchecked(const Node& node);  // a failure that nobody has looked for may belong to it, or to its memory
 // `transactions`: those that its numbers stand for.
 Flow flow_of(const Log& log, std::vector<Ref<Transaction>>& transactions);
