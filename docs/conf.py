@@ -79,7 +79,7 @@ nitpick_ignore_regex = [
     (
         "py:class",
         r"(collections|numpy|npt|np|onnx|os|pathlib|typing)\..*|File|'?D(evice|Type)Like'?|TypeAliasForwardRef|"
-        r"Params|Factor|Size|Activation|Averages?|~P|.*\.[FMR]|.* .*",
+        r"Params|Factor|Size|Activation|Averages?|~P|.*\.(ComplexHook|[FMR])|.* .*",
     )
 ]
 

@@ -150,7 +150,7 @@ def roi_align(
         aligned: whether pixels are squares around their places, which shifts boxes by half a pixel.
 
     Returns:
-        [k, channels, *output_size].
+        [k, channels, rows, columns] of output_size.
 
     Raises:
         ValueError: other shapes.
@@ -239,7 +239,7 @@ def roi_pool(
         spatial_scale: the size of a pixel of the image in those of the input.
 
     Returns:
-        [k, channels, *output_size]; 0 in cells outside of the image.
+        [k, channels, rows, columns] of output_size; 0 in cells outside of the image.
 
     Raises:
         ValueError: other shapes.
