@@ -15,6 +15,7 @@ namespace {
 
 using What = Arguments::What;
 constexpr int64_t kWordsKept = 64;  // 32-bit registers that a lane may spend on values for later phases
+constexpr int64_t kTensors = 4;     // that a phase may read of several items at a time
 
 int64_t next_power(int64_t n) {
   int64_t p = 1;
@@ -161,6 +162,15 @@ void find_needs(RowShape& s, const Program& p) {
   }
 }
 
+int64_t most_tensors(const RowShape& s, const Program& p) {
+  int64_t most = 0;
+  for (const std::set<int32_t>& needed : s.needed)
+    most = std::max<int64_t>(most, std::ranges::count_if(needed, [&](int32_t n) {
+                               return p.code[n].code == Code::load && !s.cached.count(n);
+                             }));
+  return most;
+}
+
 // Keeps in registers what fits into kWordsKept for all items of a lane, after trying to keep only what is dear; what
 // does not fit is loaded again in each phase.
 void choose_items(RowShape& s, const Program& p) {
@@ -185,6 +195,8 @@ void choose_items(RowShape& s, const Program& p) {
   if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
   s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
   if (!s.in_registers) find_needs(s, p);
+  // With four columns a load, partial results are by column: bits do not depend on the items.
+  if (!s.in_registers && s.width == 4 && most_tensors(s, p) > kTensors) s.items = 1;
 }
 
 Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& features) {
