@@ -20,7 +20,7 @@ template <class F>
 auto public_call(F body) noexcept -> decltype(body()) {
   constexpr bool gives_object = std::is_pointer_v<decltype(body())>;
   has_called = true;
-  if (work_is_due.load(std::memory_order_relaxed) && !start_due()) {
+  if (work_is_due && !start_due()) {
     if constexpr (gives_object)
       return nullptr;
     else

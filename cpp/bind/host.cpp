@@ -7,6 +7,7 @@
 #include "bind/errors.hpp"
 #include "bind/source.hpp"
 #include "graph/lock.hpp"
+#include "graph/log.hpp"
 
 namespace sg::bind {
 namespace {
@@ -62,6 +63,7 @@ PyObject* after_fork_in_parent(PyObject*, PyObject*) {
 }
 PyObject* after_fork_in_child(PyObject*, PyObject*) {
   unlock_after_fork(true);
+  end_other_threads();
   Py_RETURN_NONE;
 }
 PyMethodDef fork_functions[] = {{"before", before_fork, METH_NOARGS, nullptr},

@@ -110,6 +110,10 @@ void wait_for_room(DeviceId id) {
 }
 
 namespace {
+void run_left(DeviceId id) {
+  while (Log* log = log_left(id)) run_for_other(*log);
+}
+
 // Raises an error once: that of the run or, if it has none, that of a write that did not happen before.
 void flush_and_tell(Log& log, void (*run)(Log&)) {
   try {
@@ -127,6 +131,7 @@ void flush_and_tell(Log& log, void (*run)(Log&)) {
 void flush(DeviceId id) {
   wait_for_room(id);
   EngineLock lock;
+  run_left(id);
   flush_and_tell(log_of(id), flush_log);
 }
 
@@ -159,13 +164,18 @@ void take_back(DeviceId id) {
 
 void flush_all() {
   EngineLock lock;
-  for (DeviceId id : opened_devices()) flush_log(log_of(id));
+  for (DeviceId id : opened_devices()) {
+    for (Log* log : logs_of(id))
+      if (log->thread != thread_number() && !log->nodes.empty()) run_for_other(*log);
+    flush_log(log_of(id));
+  }
 }
 
 void synchronize(DeviceId id) {
   wait_for_room(id);
   {
     const EngineLock lock;
+    run_left(id);
     flush_and_tell(log_of(id), run_all);
     finish_exchange(id);
   }
@@ -191,7 +201,7 @@ void recover(DeviceId id) {
     fail<DeviceLostError>("recover", id.str() + " was lost before this was computed", "compute it again");
   } catch (...) {
     if (is_under_way(id)) fail_exchange(std::current_exception());
-    give_up(log_of(id), std::current_exception());
+    for (Log* log : logs_of(id)) give_up(*log, std::current_exception());
   }
   forget_plans(id);
   ++times_recovered;
@@ -330,8 +340,10 @@ Escaped::Escaped(const Tensor& x) {
   wait_for_arrival(x);
   EngineLock lock;
   run_or_rescue(log_of({}));  // including pending readers of the present values
-  raise_lost_write();
   Storage& storage = *x->storage;
+  if (const NodeRef pending = storage.node.ref(); pending->pending()) run_for_other(*pending->log);
+  for (Log* log : readers_of(storage.node.ref())) run_for_other(*log);
+  raise_lost_write();
   NodeRef node = storage.node.ref();
   raise_if_failed(*node);
   // If another storage or a gradient holds the same value, it keeps the bytes, and a copy is shared.
@@ -417,6 +429,7 @@ uint64_t address_of(const Tensor& x) {
   wait_for_arrival(x);
   EngineLock lock;
   run_or_rescue(log_of(x.device()));
+  if (const NodeRef pending = x->storage->node.ref(); pending->pending()) run_for_other(*pending->log);
   finish_exchange(x.device());
   raise_lost_write();
   const Node& node = *x->storage->node.get();

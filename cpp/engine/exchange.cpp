@@ -155,11 +155,12 @@ class UnderWay {
 
   // A write that is pending has the storage's value before it: that is the old one now.
   void give_back(const Taken& t) const noexcept {
-    for (Assignment& write : log_of(id_).assignments)
-      if (write.storage == t.storage && write.before == t.result) {
-        write.before = t.before;
-        return;
-      }
+    if (Log* log = t.storage->node->log; t.storage->node->pending() && log)
+      for (Assignment& write : log->assignments)
+        if (write.storage == t.storage && write.before == t.result) {
+          write.before = t.before;
+          return;
+        }
     if (t.storage->node.ref() == t.result) t.storage->node = Held(t.before);
   }
 

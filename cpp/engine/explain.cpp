@@ -51,7 +51,7 @@ std::string describe_graph(const Tensor& x) {
         open.push_back(n->in[k].node.get());
   }
   std::string s;
-  const Log& log = log_of(x.device());
+  const Log& log = *root->log;
   for (int32_t i : seen) s += node_text(*log.nodes[i]);
   return s;
 }
@@ -72,7 +72,8 @@ std::string describe_new(const Log& log, const std::string& how) {
 
 PlanView plan_of(const Tensor& x, bool compile) {
   EngineLock lock;
-  return plan_of_log(log_of(x.device()), compile);
+  const NodeRef node = x->storage->node.ref();
+  return plan_of_log(node->pending() ? *node->log : log_of(x.device()), compile);
 }
 
 std::string explain(const Tensor& x) {

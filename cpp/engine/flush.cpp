@@ -72,7 +72,8 @@ void look(const Log& log, Needed& wanted) {
   wanted.guarded = wanted.unchecked || !log.reporters.empty();
   wanted.dying.resize(log.leaves.size());
   for (int32_t leaf : log.written_leaves())
-    if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
+    if (const auto at = static_cast<size_t>(leaf); leaf >= 0)
+      wanted.dying[at] = !is_held(log.leaves, at) && log.leaves[at]->logs == 1;  // what another log reads is held
 }
 
 // Adds these facts to the log's key. The log is run or given up afterwards.
@@ -331,15 +332,22 @@ void run_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput
 
 namespace {
 thread_local std::exception_ptr lost_write, told;  // not raised yet; the last that was
+
+// The thread of the log is told.
+void note_lost_write(Log& log, const std::exception_ptr& error) {
+  if (!error) return;
+  if (log.thread != thread_number())
+    log.lost_write = error;
+  else if (!lost_write && error != told)
+    lost_write = error;
 }
-void note_lost_write(const std::exception_ptr& error) {
-  if (error && !lost_write && error != told) lost_write = error;
-}
+}  // namespace
 void forget_lost_write(const std::exception_ptr& error) {
   lost_write = nullptr;
   told = error;
 }
 void raise_lost_write() {
+  if (std::exception_ptr error = take_lost_write(); error && !lost_write) lost_write = error;
   if (lost_write) std::rethrow_exception(std::exchange(lost_write, nullptr));
 }
 
@@ -365,7 +373,8 @@ void flush_log(Log& log) {
     if (is_exchange(log)) report_to_others(log, error);
     if (capture() || is_exchange(log) || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);
-    else if (const Rescued rescued = rescue(log, error, run_in_one); note_lost_write(rescued.lost), !rescued.failed)
+    else if (const Rescued rescued = rescue(log, error, run_in_one);
+             note_lost_write(log, rescued.lost), !rescued.failed)
       return;
     throw;
   }

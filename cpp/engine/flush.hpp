@@ -13,8 +13,7 @@ namespace sg {
 void flush_log(Log& log);
 // The same, but errors are left to the values: whoever looks at one raises its own.
 void run_or_rescue(Log& log);
-// A write that this thread recorded did not happen, and nobody looks at it: the thread's next read, step or wait raises.
-void note_lost_write(const std::exception_ptr& error);
+// If a write that this thread recorded did not happen, and nobody looked at it.
 void raise_lost_write();
 void forget_lost_write(const std::exception_ptr& error);  // the thread has been told of this one
 // Runs none of it: results hold the error, tensors written in place keep their old values.

@@ -59,7 +59,7 @@ class Parts {
     const auto read = [&](const Node& node, int32_t part) {
       for (int k = 0; k < node.inputs; ++k)
         if (const Node* from = node.in[k].node.get()) {
-          int32_t& known = (from->pending() ? last : last_of_leaf)[at(from->log_index)];
+          int32_t& known = from->pending() ? last[at(from->log_index)] : last_of_leaf[at(node.in[k].leaf)];
           known = std::max(known, part);
         }
     };
@@ -143,10 +143,12 @@ class Parts {
       log_.most = most_;
       log_.goes_on = begun_ == 0 && goes_on_;
     } catch (...) {  // there is no memory even for that
+      const std::vector<Assignment> begun = std::move(log_.assignments);
       log_.clear();
       std::erase_if(nodes_, [](const NodeRef& node) { return !node; });
       std::erase_if(assignments_, [](const Assignment& a) { return !a.storage; });
       fail_pending(nodes_, assignments_, std::current_exception());
+      fail_pending({}, begun, std::current_exception());  // the earlier writes
       for (const NodeRef& node : nodes_) node->drop_inputs();
       throw;
     }

@@ -195,14 +195,14 @@ void raise_lost(const Transaction& t) {
 Flow flow_of(const Log& log, std::vector<Ref<Transaction>>& transactions) {
   Flow flow;
   flow.nodes.reserve(log.nodes.size());
-  const auto place = [](const Node& n) { return n.pending() ? n.log_index : -1 - n.log_index; };
+  const auto place = [](const Operand& o) { return o.node->pending() ? o.node->log_index : -1 - o.leaf; };
   for (const NodeRef& node : log.nodes) {
     Flow::Of of;
     of.made = node->op->kind == Kind::memory;
     if (node->op->reports) of.kind = Flow::Kind::check;
     if (node->op->kind == Kind::effect) {
       of.kind = node->overwrites_all() ? Flow::Kind::whole_write : Flow::Kind::write;
-      of.target = place(*node->in[1].node);
+      of.target = place(node->in[1]);
       of.made = of.target >= 0 && flow.nodes[static_cast<size_t>(of.target)].made;
       if (node->together) {
         const auto at = std::ranges::find(transactions, node->together) - transactions.begin();
@@ -211,8 +211,7 @@ Flow flow_of(const Log& log, std::vector<Ref<Transaction>>& transactions) {
       }
     }
     for (int k = 0; k < node->inputs; ++k)
-      if (node->in[k].node && !(k == 1 && node->op->kind == Kind::effect))
-        flow.reads.push_back(place(*node->in[k].node));
+      if (node->in[k].node && !(k == 1 && node->op->kind == Kind::effect)) flow.reads.push_back(place(node->in[k]));
     of.end = flow.reads.size();
     flow.nodes.push_back(of);
   }

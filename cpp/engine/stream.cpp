@@ -124,19 +124,13 @@ class Cone {
 }  // namespace
 
 void begin_streaming(DeviceId id) {
-  Log& log = log_of(id);
-  if (log.bound0) return;
-  work_is_due.store(random_cuts() > 0, std::memory_order_relaxed);
-  log.bound0 = kHost;
-  if (id.is_gpu()) {
-    const std::string type = device_of(id).info().type;
-    log.bound0 = type == "integrated" ? kIntegrated : type == "software" ? kHost : kDiscrete;
-  }
-  log.bound = bound_of(log);
+  if (log_of(id).bound0) return;
+  const std::string type = id.is_gpu() ? device_of(id).info().type : "cpu";
+  set_first_bound(id, type == "discrete" || type == "virtual" ? kDiscrete : type == "integrated" ? kIntegrated : kHost);
 }
 
 void stream() {
-  work_is_due.store(false, std::memory_order_relaxed);
+  work_is_due = false;
   if (watcher) return;
   for (DeviceId id : opened_devices()) {
     Log& log = log_of(id);
@@ -145,7 +139,7 @@ void stream() {
     wait_for_room(id);
     run_piece(log);
   }
-  if (random_cuts() > 0) work_is_due.store(true, std::memory_order_relaxed);
+  work_is_due = random_cuts() > 0;
 }
 
 void restart_pieces(Log& log) {
@@ -153,8 +147,18 @@ void restart_pieces(Log& log) {
   log.bound = bound_of(log);
 }
 
+void run_for_other(Log& log) {
+  struct Unwatched {  // it is no part of what this thread records
+    Watcher* const before = std::exchange(watcher, nullptr);
+    ~Unwatched() { watcher = before; }
+  } const unwatched;
+  const HostPaused paused;
+  run_or_rescue(log);
+}
+
 void run_for(const NodeRef& node) {
-  Log& log = log_of(node->device);
+  Log& log = *node->log;
+  if (log.thread != thread_number()) return run_for_other(log);
   if (!may_be_divided(log) || log.cost < log.bound0 || log.bound0 == 0) return run_or_rescue(log);
   Cone cone(log);
   cone.add(*node);

@@ -15,9 +15,9 @@ void begin_streaming(DeviceId id);
 void restart_pieces(Log& log);
 // Runs what a pending node needs; all of the log if the rest is little. Under the engine lock.
 void run_for(const NodeRef& node);
-// Runs all of a log, also what nobody holds any more. Under the engine lock.
-void run_all(Log& log);
 // Forgets pending nodes that nobody holds. Under the engine lock.
 void forget_unneeded(Log& log);
+// Runs all of a log, also what nobody holds any more. Under the engine lock.
+void run_all(Log& log);
 
 }  // namespace sg

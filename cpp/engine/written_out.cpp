@@ -120,8 +120,8 @@ void WrittenOut::add(const NodeRef& node, int32_t from, bool held) {
   held_.push_back(held);
 }
 
-// Of an operand that reads what the update reads; what the ops compute themselves has none.
-int32_t WrittenOut::start_of(const Operand& operand) const {
+// Of an operand that reads what the update reads, as the same leaf; what the ops compute themselves has none.
+int32_t WrittenOut::start_of(Operand& operand) const {
   const Node& update = *log_.nodes[static_cast<size_t>(update_)];
   const Node* const numbers = update.in[0].node.get();
   for (const Node* reader : {&update, numbers}) {
@@ -129,6 +129,7 @@ int32_t WrittenOut::start_of(const Operand& operand) const {
     for (int k = 0; k < reader->inputs; ++k) {
       const Operand& known = reader->in[k];
       if (known.kind != Operand::Kind::node) continue;
+      if (known.node == operand.node) operand.leaf = known.leaf;
       if (known.node == operand.node && known.offset == operand.offset) return log_.starts[start];
       ++start;
     }

@@ -37,7 +37,7 @@ class WrittenOut {
   void write_state(int32_t state);
   void add(const NodeRef& node, int32_t from, bool held);
   void add_aside(const std::vector<NodeRef>& nodes, int32_t from);
-  int32_t start_of(const Operand& operand) const;
+  int32_t start_of(Operand& operand) const;
   int32_t number_of(const Operand& operand) const;
 
   const Log& log_;

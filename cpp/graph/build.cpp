@@ -48,8 +48,16 @@ void refuse_number(const OpInfo& op, const Tensor& x) {
   if (x.is_number()) fail<TypeError>(op.name, "a number where a tensor is needed", "make it one with sg.tensor()");
 }
 
+// What is recorded aside reads the log that it is a part of.
+void settle(const Storage& storage) {
+  while (!Aside::now && storage.node->pending() && storage.node->log &&
+         storage.node->log != &log_of(storage.node->device))
+    run_for_other(*storage.node->log);
+}
+
 void set_tensor(const OpInfo& op, Operand& operand, const Tensor& x, const Dims& strides) {
   refuse_number(op, x);
+  settle(*x->storage);
   operand.kind = Operand::Kind::node;
   operand.dtype = x.dtype();
   operand.node = x->storage->node.ref();
@@ -280,6 +288,7 @@ bool is_whole(const Tensor& x, const Node& value) {
 
 Tensor cast_once(const OpInfo& op, const Tensor& x, DType dtype) {
   const Entry entry(op);
+  settle(*x->storage);
   Node& value = *x->storage->node.get();
   const bool changes_unseen = value.buffer && value.buffer->shared;
   if (watcher || changes_unseen || !is_whole(x, value)) return cast_node(op, x, dtype);
@@ -492,6 +501,8 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
                        "reshape it");
   }
   Storage& storage = *target->storage;
+  settle(storage);
+  if (!value.is_number()) settle(*value->storage);
   NodeRef before = storage.node.ref();
   const DType compute = wide_of(target.dtype());
   NodeRef node = new_node(op, target.dtype(), compute, target.device(), at ? 3 : 2);
@@ -569,6 +580,8 @@ void run_small(const Tensor& written) {
 // Under one lock from the comparison to the write: that is what makes x.add_(1) from several threads lose nothing.
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {
   const Entry entry(op);
+  settle(*result->storage);
+  settle(*target->storage);
   if (!(target->storage->node.ref() == before->storage->node.ref())) return false;
   write_values(op, target, result, {}, history_of_result);
   const Ref<GradNode>& fn = result.grad_fn();

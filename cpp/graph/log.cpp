@@ -6,6 +6,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,7 +26,7 @@ bool is_target(const Node& node, int k) {
 
 }  // namespace
 
-std::atomic<bool> work_is_due{false};
+constinit thread_local bool work_is_due = false;
 
 uint64_t Log::next_epoch() {
   static uint64_t last = 0;  // engine lock
@@ -40,13 +41,99 @@ uint32_t thread_number() {
   return number;
 }
 
+namespace {
+
+struct Logs {
+  std::vector<std::unique_ptr<Log>> all;
+  std::map<int, int64_t> first_bounds;  // by device
+};
+Logs& logs() {  // under the engine lock
+  static auto* all = new Logs;
+  return *all;
+}
+int number_of(DeviceId device) { return device.is_gpu() ? device.index + 1 : 0; }
+
+bool has_ended(Log& log) { return std::atomic_ref(log.ended).load(std::memory_order_acquire); }
+
+// Logs outlive their thread: others may need what is pending in them.
+struct Own {
+  std::vector<Log*> by_device;
+  ~Own() {
+    for (Log* log : by_device)
+      if (log) std::atomic_ref(log->ended).store(true, std::memory_order_release);
+  }
+};
+thread_local Own own;
+
+Log& free_log(DeviceId device) {
+  for (const auto& log : logs().all) {
+    if (!(log->device == device) || !has_ended(*log)) continue;
+    if (!log->nodes.empty()) run_for_other(*log);
+    if (log->nodes.empty()) return *log;
+  }
+  auto log = std::make_unique<Log>();
+  log->device = device;
+  logs().all.push_back(std::move(log));
+  return *logs().all.back();
+}
+
+Log& new_log(DeviceId device) {
+  const EngineLock lock;
+  const auto at = static_cast<size_t>(number_of(device));
+  own.by_device.resize(std::max(own.by_device.size(), at + 1));
+  Log& log = free_log(device);
+  log.thread = thread_number();
+  log.lost_write = nullptr;
+  log.bound0 = log.bound = logs().first_bounds[number_of(device)];
+  log.pieces = 0;
+  std::atomic_ref(log.ended).store(false, std::memory_order_release);
+  work_is_due = true;  // if only because the first look has not been taken
+  return *(own.by_device[at] = &log);
+}
+
+}  // namespace
+
 Log& log_of(DeviceId device) {
-  static Log* cpu = new Log;
-  if (!device.is_gpu()) return *cpu;
-  static auto* gpus = new std::map<int, Log>;
-  Log& log = (*gpus)[device.index];
-  log.device = device;
-  return log;
+  const auto at = static_cast<size_t>(number_of(device));
+  return at < own.by_device.size() && own.by_device[at] ? *own.by_device[at] : new_log(device);
+}
+
+std::vector<Log*> logs_of(DeviceId device) {
+  std::vector<Log*> found;
+  for (const auto& log : logs().all)
+    if (log->device == device) found.push_back(log.get());
+  return found;
+}
+
+std::vector<Log*> readers_of(const NodeRef& value) {
+  std::vector<Log*> found;
+  if (value->logs == 0) return found;
+  for (Log* log : logs_of(value->device))
+    if (std::ranges::find(log->leaves, value) != log->leaves.end()) found.push_back(log);
+  return found;
+}
+
+Log* log_left(DeviceId device) {
+  for (const auto& log : logs().all)
+    if (log->device == device && has_ended(*log) && !log->nodes.empty()) return log.get();
+  return nullptr;
+}
+
+std::exception_ptr take_lost_write() {
+  for (Log* log : own.by_device)
+    if (log && log->lost_write) return std::exchange(log->lost_write, nullptr);
+  return nullptr;
+}
+
+void set_first_bound(DeviceId device, int64_t bound) {
+  logs().first_bounds[number_of(device)] = bound;
+  for (Log* log : logs_of(device)) log->bound0 = log->bound = bound;
+}
+
+void end_other_threads() {
+  for (const auto& log : logs().all)
+    if (std::ranges::find(own.by_device, log.get()) == own.by_device.end())
+      std::atomic_ref(log->ended).store(true, std::memory_order_release);
 }
 
 bool is_aligned(const Operand& operand) {
@@ -55,8 +142,8 @@ bool is_aligned(const Operand& operand) {
 
 // One word for the kind, type and what is read: another node by its distance (so that a repeated loop has a repeated
 // key), a leaf by its number. Then the offset or its place in `offsets`, and the strides.
-void Log::add_operand(const Node& reader, int k) {
-  const Operand& operand = reader.in[k];
+void Log::add_operand(Node& reader, int k) {
+  Operand& operand = reader.in[k];
   uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
   if (operand.kind == Operand::Kind::number) {
     add_word(word);
@@ -80,18 +167,20 @@ void Log::add_operand(const Node& reader, int k) {
 
 // Where a read begins is an argument, but that two reads begin at the same place is part of the structure. Elements
 // read at random coincide by chance, so beyond a few reads only a write to the place that was just read counts.
-void Log::add_leaf(const Node& reader, int k, uint64_t word) {
+void Log::add_leaf(Node& reader, int k, uint64_t word) {
   constexpr int kLookBack = 8, kFewElements = 4;
-  const Operand& operand = reader.in[k];
+  Operand& operand = reader.in[k];
   Node& leaf = *operand.node;
-  const bool first = leaf.epoch != epoch;
+  const bool first = !is_known(leaf);
   if (first) {
     leaf.epoch = epoch;
     leaf.log_index = static_cast<int32_t>(leaves.size());
+    ++leaf.logs;
     leaves.push_back(operand.node);
     starts_of_.emplace_back();
     leaf_bytes += static_cast<int64_t>(leaf.bytes());
   }
+  operand.leaf = leaf.log_index;
   add_word(word | uint64_t(is_aligned(operand)) << 9 | uint64_t(leaf.log_index) << 32);
   if (first) add_word(static_cast<uint64_t>(leaf.numel));
   const bool many = operand.strides.rank == 0 && !reader.op->update &&
@@ -99,6 +188,26 @@ void Log::add_leaf(const Node& reader, int k, uint64_t word) {
   const bool is_update = is_target(reader, k) && reader.in[0].kind == Operand::Kind::node;
   starts.push_back(start_in_leaf(leaf.log_index, operand.offset, many ? is_update : kLookBack));
   add_word(static_cast<uint64_t>(starts.back()));
+}
+
+// Whether the log has this leaf, whose number is then its own again.
+bool Log::is_known(Node& leaf) const {
+  if (leaf.epoch == epoch) return true;
+  if (leaf.logs == 0) return false;
+  const auto found = table_.find(&leaf);
+  if (found == table_.end()) return false;
+  leaf.epoch = epoch;
+  leaf.log_index = found->second;
+  return true;
+}
+
+// Before a node is appended: a leaf of its, which another log met later, is looked for in the table.
+void Log::find_taken(const Node& reader) {
+  for (int k = 0; k < reader.inputs; ++k) {
+    const Node* from = reader.in[k].node.get();
+    if (!from || from->pending() || from->logs == 0 || from->epoch == epoch) continue;
+    for (size_t i = table_.size(); i < leaves.size(); ++i) table_.emplace(leaves[i].get(), static_cast<int32_t>(i));
+  }
 }
 
 // Whether a reading begins at an offset inside memory that this log has written, so that the offset is an argument: one
@@ -152,6 +261,7 @@ void make_room_in(std::vector<T>& list, size_t more) {
 
 // The bounds are those of append_in_room: words of a node, of each input, and one entry of every other list an input.
 void Log::make_room(const Node& node) {
+  find_taken(node);
   constexpr size_t kNodes = 64;  // of few inputs: room is made for as many at once
   constexpr size_t kWordsOfNode = 2 + std::size(Parameters().words) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
   make_room_in(assignments, 1);
@@ -177,6 +287,7 @@ void Log::make_room(const Node& node) {
 
 void Log::append_in_room(const NodeRef& node) {
   node->epoch = epoch;
+  node->log = this;
   node->log_index = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
   begins.push_back(key.size());
@@ -187,14 +298,15 @@ void Log::append_in_room(const NodeRef& node) {
   if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
     for (int64_t word : node->parameters.words) add_word(static_cast<uint64_t>(word));
   for (int i = 0; i < node->inputs; ++i) add_operand(*node, i);
-  written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(*node->in[1].node) : kNone);
+  written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(node->in[1]) : kNone);
   cost += cost_of(*node);
-  if (is_due()) work_is_due.store(true, std::memory_order_relaxed);
+  if (is_due()) work_is_due = true;
 }
 
 // The leaf that owns the memory, as far as this log knows.
-int32_t Log::leaf_behind(const Node& memory) const {
-  if (!memory.pending()) return memory.log_index;
+int32_t Log::leaf_behind(const Operand& operand) const {
+  const Node& memory = *operand.node;
+  if (!memory.pending()) return operand.leaf;
   if (memory.op->kind == Kind::memory) return kMade;
   return written_leaf_[static_cast<size_t>(memory.log_index)];
 }
@@ -212,7 +324,9 @@ void Assignment::undo() const noexcept {
 void Log::clear() {
   epoch = next_epoch();
   nodes.clear();
+  for (const NodeRef& leaf : leaves) --leaf->logs;
   leaves.clear();
+  table_.clear();
   offsets.clear();
   leaf_of.clear();
   starts.clear();

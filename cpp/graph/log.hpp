@@ -1,9 +1,11 @@
-// The pending log of a device: nodes in program order, and the key that identifies their structure.
+// What a thread has recorded on a device and is pending: nodes in program order, and the key that identifies their
+// structure. A log reads no pending node of another: that one is run first.
 // Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or where readings
 // of memory begin, which are collected beside it and travel to the kernels as arguments.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -48,6 +50,9 @@ struct Writes {
 // the plan takes them.
 struct Log {
   DeviceId device;
+  uint32_t thread = 0;            // whose log it is, by its number
+  bool ended = false;             // that thread has ended; std::atomic_ref
+  std::exception_ptr lost_write;  // of a run by another thread: a write did not happen, which the owner is to be told
   uint64_t epoch = next_epoch();  // of no other log; changes at each flush
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;   // ready nodes that are read, by first occurrence
@@ -98,13 +103,15 @@ struct Log {
     key.push_back(word);
     hash = hash_add(hash, word);
   }
-  void add_operand(const Node& reader, int k);
-  void add_leaf(const Node& reader, int k, uint64_t word);
+  void add_operand(Node& reader, int k);
+  void add_leaf(Node& reader, int k, uint64_t word);
+  void find_taken(const Node& reader);
+  bool is_known(Node& leaf) const;
   bool is_part_of_written(const Node& reader, int k) const;
   int32_t add_start(int32_t leaf, int64_t offset);
   int32_t start_in_leaf(int32_t leaf, int64_t offset, int look_back);
   int32_t start_in_written(const Operand& operand);
-  int32_t leaf_behind(const Node& memory) const;
+  int32_t leaf_behind(const Operand& memory) const;
   struct Starts {
     int32_t count = 0, last = -1;
   };
@@ -112,12 +119,23 @@ struct Log {
   std::vector<int32_t> before_start_;   // of each offset: the one before it in the same leaf
   std::vector<int32_t> written_leaf_;   // into which each node writes; -1: none, -2: memory that was made for it
   const Node* last_written_ = nullptr;  // that was read in part, at the last offset
-  size_t room_ = 0;                     // further nodes of few inputs for which there is memory
+  // The first leaves, of which another log may have taken the number.
+  std::unordered_map<const Node*, int32_t> table_;
+  size_t room_ = 0;  // further nodes of few inputs for which there is memory
 };
 
-Log& log_of(DeviceId device);
-// Whether some log may be due: looked at between two calls of the program (engine/stream.hpp).
-extern std::atomic<bool> work_is_due;
+Log& log_of(DeviceId device);  // the calling thread's
+// Under the engine lock. Of all threads; also of those that have ended, whose log the next new thread runs and takes over.
+std::vector<Log*> logs_of(DeviceId device);
+std::vector<Log*> readers_of(const NodeRef& value);  // that have it among their leaves
+Log* log_left(DeviceId device);        // that a thread which has ended left with something pending; nullptr: none
+std::exception_ptr take_lost_write();  // of the calling thread's logs
+// The cost of the first piece on a device, of logs that there are and will be (Log::bound0).
+void set_first_bound(DeviceId device, int64_t bound);
+// In the child of fork(): no other thread is there.
+void end_other_threads();
+// Whether a log of the calling thread may be due: looked at between two calls of the program (engine/stream.hpp).
+extern constinit thread_local bool work_is_due;
 
 // Whether a read begins where vectors may be loaded. A single element need not be aligned.
 bool is_aligned(const Operand& operand);
@@ -127,6 +145,8 @@ inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 // Given by engine/. Under the engine lock.
 // Runs the whole log of a device. `full`: it has its most nodes, and may be given room for more.
 void flush(Log& log, bool full);
+// Runs the whole log of another thread, which is told of its errors.
+void run_for_other(Log& log);
 // Raises what a device's kernels have reported of the calling thread's operations. Called after a run that could not
 // wait.
 void raise_reports(DeviceId device);

@@ -52,7 +52,8 @@ struct Operand {
   Ref<Node> node;
   Kind kind = Kind::none;
   DType dtype = DType::float32;
-  ReplaySlot slot;  // of a number
+  ReplaySlot slot;    // of a number
+  int32_t leaf = -1;  // of a node that was ready when its reader was recorded: its number among the log's leaves
   int64_t offset = 0;
   Number number{};
   Dims strides;  // one a domain dimension
@@ -102,6 +103,7 @@ struct ContractionParameters {
 };
 
 struct Storage;
+struct Log;
 
 // States: pending -> ready or failed, once. Pending: `in` holds the inputs, `buffer` is empty. Ready: `buffer` holds
 // `numel` elements. After its run a node drops its inputs, so a chain of values does not keep what made it alive.
@@ -114,11 +116,13 @@ struct Node : RefCounted<Node> {
   DType compute = DType::float32;  // inputs are converted to this type before `emit`; never a narrow one
   uint8_t inputs = 0;
   const OpInfo* op = nullptr;  // nullptr: data that came from outside
-  // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
-  // Lets a log recognise its own nodes and leaves without a table: a number of an older log is never taken for one of
-  // this.
+  // Position in the log where it is pending, or, for a leaf, its number in the log that met it last (valid while epoch is
+  // that log's). Lets a log recognise its own nodes and leaves without a table: a number of an older log is never taken
+  // for one of this.
   uint64_t epoch = 0;
   int32_t log_index = -1;
+  int32_t logs = 0;    // how many have it among their leaves
+  Log* log = nullptr;  // where it is pending
   // How many storages and saved gradients hold the value: a flush writes it only if this is not 0.
   std::atomic<int32_t> held{0};
   std::atomic<int32_t> saved{0};  // those of them that are saved gradients

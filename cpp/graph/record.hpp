@@ -22,6 +22,8 @@ Squeezed squeeze(const Dims& shape);
 Dims pick(const Dims& strides, const Squeezed& s);
 
 NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device, size_t inputs);
+// Runs another thread's log if the value is pending there.
+void settle(const Storage& storage);
 void set_tensor(const OpInfo& op, Operand& operand, const Tensor& x, const Dims& strides);
 void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot = {});
 

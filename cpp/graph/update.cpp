@@ -142,8 +142,24 @@ class Together {
 };
 }  // namespace
 
+namespace {
+// Before anything is recorded.
+void settle_all(std::span<const Tensor> numbers, std::span<const Updated> tensors) {
+  const auto each = [](const Tensor& x) {
+    if (x && !x.is_number()) settle(*x->storage);
+  };
+  for (const Tensor& n : numbers) each(n);
+  for (const Updated& u : tensors) {
+    each(u.tensor);
+    each(u.gradient);
+    for (const Tensor& state : u.states) each(state);
+  }
+}
+}  // namespace
+
 void update_all(const OpInfo& op, std::span<const Tensor> numbers, std::span<const Updated> tensors) {
   const Entry entry(op);
+  settle_all(numbers, tensors);
   const Together together;
   note_disturbance();
   const DeviceId device = tensors.front().tensor.device();

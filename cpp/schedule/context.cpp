@@ -51,7 +51,7 @@ void Context::find_values() {
       s.node = pending(o);
       s.start = log.starts[next_tensor++];
       s.aligned = s.node >= 0 ? s.start < 0 : is_aligned(o);
-      if (s.node < 0) s.leaf = o.node->log_index;
+      if (s.node < 0) s.leaf = o.leaf;
     }
   }
 }

@@ -60,12 +60,14 @@ class Words {
       return;
     }
     const bool pending = o.node->pending();
-    const int32_t at = pending ? node.log_index - o.node->log_index : o.node->log_index;
+    const int32_t at = pending ? node.log_index - o.node->log_index : o.leaf;
     const int32_t start = log_.starts[next_start_++];
     add(word | uint64_t(pending) << 9 | static_cast<uint64_t>(at) << 32);
     add(static_cast<uint64_t>(start));
     add_steps(node.domain, o.strides);
-    add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index) + (pending ? 0 : log_.nodes.size())]);
+    add_names(
+        o.strides,
+        strides_[pending ? static_cast<size_t>(o.node->log_index) : static_cast<size_t>(o.leaf) + log_.nodes.size()]);
     if (start < 0) add_places(node.domain, o);
   }
 

@@ -92,6 +92,7 @@ void shrink_log() {
   sg::Log& log = sg::log_of(sg::cpu());
   if (!log.nodes.empty()) return;
   sg::Log fresh;
+  fresh.thread = log.thread;
   fresh.epoch = log.epoch;
   fresh.most = log.most;
   log = std::move(fresh);

@@ -85,14 +85,12 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
 void Recording::run_readers(const std::vector<Tensor>& arguments) const {
   const Made none;
   for (const Run& run : runs_) {
-    Log& log = log_of(run.device);
     for (const Memory& m : run.plan->memories) {
-      if (log.nodes.empty()) break;
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
       const Origin& from = run.leaves[m.donor];
       if (from.kind == Origin::Kind::output) continue;
       const NodeRef node = node_of(from, arguments, none);
-      if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) flush_log(log);
+      for (Log* log : readers_of(node)) log->thread == thread_number() ? flush_log(*log) : run_for_other(*log);
     }
   }
 }
