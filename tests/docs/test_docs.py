@@ -134,10 +134,10 @@ def test_files_named_in_pages_exist(path: Path) -> None:
         )
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    linked = set(re.findall(r"\]\((docs/[^)#]+)", page("README.md")))
-    pages = {name(p) for p in PAGES if p.parent == ROOT / "docs"}
-    assert pages <= linked, f"README.md does not link to {pages - linked}"
+def test_every_page_is_linked_from_the_first() -> None:
+    linked = {f"docs/{target}" for target in re.findall(r"\]\(([^):#]+)", page("docs/index.md"))}
+    pages = {name(p) for p in PAGES if p.parent == ROOT / "docs"} - {"docs/index.md"}
+    assert pages <= linked, f"docs/index.md does not link to {pages - linked}"
 
 
 def test_environment_variables_are_documented() -> None:
@@ -192,6 +192,29 @@ def quoted_tables(text: str) -> Iterator[tuple[list[str], str]]:
             files = RESULT.findall(block) or files
         elif files:
             yield files, block
+
+
+def figures_by_row(path: str) -> dict[str, list[str]]:
+    """Of the tables of measurements: the cells of each row with figures."""
+    rows: dict[str, list[str]] = {}
+    for _, table in quoted_tables(page(path)):
+        for row in table.splitlines()[2:]:
+            what, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+            rows.setdefault(what, cells)
+    return rows
+
+
+def test_the_readme_quotes_the_page_of_measurements() -> None:
+    """One figure for one thing: what is quoted elsewhere changes with the page."""
+    measured, quoted = figures_by_row("docs/benchmarks.md"), figures_by_row("README.md")
+    assert 5 <= len(quoted) <= 8
+    for what, cells in quoted.items():
+        assert what in measured, f"'{what}' is not in docs/benchmarks.md"
+        assert cells == measured[what][: len(cells)], f"'{what}' is {measured[what]} in docs/benchmarks.md"
+    everything = " ".join(cell for row in measured.values() for cell in row)
+    for what, (ours, theirs, _) in figures_by_row("docs/index.md").items():
+        for figure in (ours.split()[0], theirs.split()[0]):
+            assert figure in everything, f"{figure} of '{what}' is not in docs/benchmarks.md"
 
 
 def figures_of(table: str) -> Iterator[str]:
