@@ -11,7 +11,7 @@ cd "$root"
 
 # Together with setup the budgets make 65 minutes, for 2 cores from nothing.
 lanes=(
-  "style 60 clang-format, ruff, mypy, shell syntax, workflows"
+  "style 60 clang-format, ruff, mypy, shell syntax, workflows, commit messages"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 300 pytest on the CPU"
@@ -55,6 +55,7 @@ lane_style() {
   python=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   .venv/bin/mypy --python-version "$python" || ok=1
   .venv/bin/mypy --python-version "$python" tools/*.py || ok=1
+  "$py" tools/check_commits.py || ok=1
   local script
   for script in tools/*.sh .ci/run; do bash -n "$script" || ok=1; done
   .venv/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml || ok=1
