@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
+#include "graph/grain.hpp"
 #include "graph/log.hpp"
 #include "graph/record.hpp"
 #include "graph/update.hpp"
@@ -243,6 +244,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
       set_tensor(op, operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
     }
   }
+  find_grain(*node);
   Tensor out = wrap(node, shape);
   append(node);
   const Tensor* list[kFewInputs] = {};
@@ -262,6 +264,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   node->numel = s.shape.numel();
   node->inputs = 1;
   set_tensor(op, node->in[0], x, pick(x.strides(), s));
+  find_grain(*node);
   Tensor out = wrap(node, x.shape());
   append(node);
   record_gradient(op, out, {&x});
@@ -347,6 +350,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     else
       node->numel *= s.shape[d];
   }
+  find_grain(*node);
   Dims shape;
   for (int d = 0; d < x.rank(); ++d) {
     if (!(axes >> d & 1))
@@ -435,6 +439,7 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   node->inputs = 2;
   set_tensor(op, node->in[0], x, pick(strides, s));
   set_tensor(op, node->in[1], offset, pick(broadcast_strides(offset.shape(), offset.strides(), shape), s));
+  find_grain(*node);
   Tensor out = wrap(node, shape);
   append(node);
   return out;

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "graph/cost.hpp"
+#include "graph/grain.hpp"
 #include "graph/watcher.hpp"
 
 namespace sg {
@@ -293,7 +294,8 @@ void Log::append_in_room(const NodeRef& node) {
   begins.push_back(key.size());
   add_word(reinterpret_cast<uint64_t>(node->op));
   add_word(uint64_t(node->dtype) | uint64_t(node->compute) << 4 | uint64_t(node->inputs) << 8 |
-           uint64_t(bool(node->together)) << 15 | uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
+           uint64_t(bool(node->together)) << 15 | uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32 |
+           static_cast<uint64_t>(grain_of(*node).across) << 40);
   for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
   if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
     for (int64_t word : node->parameters.words) add_word(static_cast<uint64_t>(word));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kernel/fold_order.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
@@ -45,6 +46,7 @@ class ProgramEmitter {
     if (group_.across) p.part_rows = rows_of_a_part(p.rows(), p.columns());
     prune(p);
     annotate(p);
+    set_order(p, fold_order(context_, group_));
     if (group_.kind == FusionGroup::Kind::program)
       out_.kernel.program = std::move(p);
     else

@@ -58,6 +58,7 @@ OperandHalves written_as_halves(const Operand& o, int planes) {
   if (planes > 1)
     b.store(add_view(1, kHalf, strides, h.plane, true), b.cast(f(Code::sub, scaled, b.cast(high, kF)), kHalf));
   out.program = std::move(b.program);
+  if (!along) set_order(out.program, {.neighbours = FoldOrder::Neighbours::in_many_rows});
   collapse(out.program);
   annotate(out.program);
   return out;

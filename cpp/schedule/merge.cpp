@@ -1,5 +1,6 @@
 // Whether two kernels can be one, and what that is.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "schedule/fuse.hpp"
@@ -7,18 +8,17 @@
 namespace sg::schedule_detail {
 namespace {
 
-constexpr int64_t kMaxRowColumns = 32768;  // a row that is read again after its reduce must fit near one workgroup
-constexpr int kMaxRowTensors = 6;          // of kernels of rows that only share what they read
+constexpr int kMaxRowTensors = 6;  // of kernels of rows that only share what they read
 constexpr size_t kMaxMemories = 48;
 constexpr size_t kMaxProductUses = 48;
 constexpr size_t kMaxMergedUses = 512;  // each kernel that joins costs as much as those that joined before
 
-// After a reduce, elements of a very long row must not be visited again in the same kernel.
+// After a fold, elements of a long row must not be visited again in the same kernel.
 bool rows_fit(Context& context, const FusionGroup& group) {
-  if (!group.reduced || !context.guards.exceeds(group.row_size(), kMaxRowColumns)) return true;
+  if (!group.reduced || !is_long(context, group)) return true;
   const Program program = emit(context, group).kernel.program;
   return std::none_of(program.code.begin(), program.code.end(),
-                      [](const Instr& i) { return !i.per_row && i.phase > 0; });
+                      [](const Instr& i) { return i.code == Code::reduce ? i.phase > 1 : !i.per_row && i.phase > 0; });
 }
 
 // What two kernels in one read and write.
@@ -53,16 +53,18 @@ bool fold_together(const Context& context, const FusionGroup& early, const Fusio
   const uint16_t a = early.reduced, b = late.reduced;
   m.across = early.across | late.across;
   m.reduced = a | b;
-  if (!a || !b || a == b) return !early.across || !late.across || early.across == late.across;
+  if (early.across && late.across && early.across != late.across) return false;
+  if (!a || !b) return true;
+  if (a == b)
+    return same_order(context, early, late) &&
+           (!m.across || (folds_along(context, early) && folds_along(context, late)));
   const uint16_t row = std::max(a, b), over = std::min(a, b), all = static_cast<uint16_t>((1u << m.domain.rank) - 1);
   const bool leading = (row | over) == all && over < (row & -row);  // `over` is all dimensions before the row
   if (!leading || (m.across && m.across != over) || !same_domain(context, early, late)) return false;
-  const FusionGroup& sums = a == over ? early : late;
-  for (int32_t root : sums.roots)
-    if (context.node(root).op->kind != Kind::reduce || context.node(root).op->fold != Fold::sum) return false;
   m.reduced = row;
   m.across = over;
-  return can_sum_rows(context, m) && share_elements(early, late);
+  const auto& [sums, rows] = a == over ? std::tie(early, late) : std::tie(late, early);
+  return adds_parts(context, sums) && folds_along(context, rows) && share_elements(early, late);
 }
 
 // A value for each element.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/fold_order.hpp"
 #include "schedule/guards.hpp"
 #include "schedule/schedule.hpp"
 
@@ -159,6 +160,16 @@ std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> g
 // Lets nodes that compute a value again join kernels that end behind them, when all others have joined.
 std::vector<FusionGroup> join_seconds(Context& context, std::vector<FusionGroup> groups);
 
+// The order of a group's folds along its rows. Kernels whose folds have different orders stay apart.
+FoldOrder fold_order(const Context& context, const FusionGroup& group);
+bool same_order(const Context& context, const FusionGroup& a, const FusionGroup& b);
+// Whether its folds, if it has some, go along rows in memory.
+bool folds_along(const Context& context, const FusionGroup& group);
+// Whether all that it does is to add up columns, part by part.
+bool adds_parts(const Context& context, const FusionGroup& group);
+// Whether folds of the group would be cut in pieces in a kernel of their own (split_rows.cpp). Sizes alone decide.
+bool is_long(const Context& context, const FusionGroup& group);
+
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {
   Kernel kernel;
@@ -184,7 +195,7 @@ std::optional<SplitRows> split_rows(const Program& program, int32_t first_partia
 // Bindings from first_partial_binding on are the partials, in both kernels.
 SplitRows finish_row_sums(const Program& program, int32_t first_partial_binding);
 // Whether that is worth it, and possible on every device. Sizes alone decide.
-bool can_sum_rows(const Context& context, const FusionGroup& group);
+bool can_sum_rows(const Context& context, Size rows, Size columns);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
 // A product of few long sums, for GPUs (split_product.cpp). In both kernels, `binding` is the binding of the slices.

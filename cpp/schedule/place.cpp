@@ -31,9 +31,10 @@ void as_row_of_one(Program& p) {
   for (View& v : p.views) v.strides.push(1);
 }
 
+// Rows keep their dimensions until it is known where they are cut (split_rows.cpp).
 Emitted emit_collapsed(Context& context, const FusionGroup& group) {
   Emitted e = emit(context, group);
-  if (e.kernel.kind == Kernel::Kind::program) {
+  if (e.kernel.kind == Kernel::Kind::program && e.kernel.program.inner == 0) {
     collapse(e.kernel.program);
     if (e.kernel.program.domain.rank == 0) as_row_of_one(e.kernel.program);
   }

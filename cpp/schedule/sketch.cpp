@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "graph/grain.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -41,7 +42,7 @@ class Words {
     const bool whole = node.op->kind == Kind::effect && node.overwrites_all();
     add(uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 | uint64_t(held) << 13 |
         uint64_t(whole) << 14 | uint64_t(bool(node.together)) << 15 | uint64_t(node.reduced) << 16 |
-        uint64_t(node.domain.rank) << 32);
+        uint64_t(node.domain.rank) << 32 | static_cast<uint64_t>(grain_of(node).across) << 40);
     uint64_t sizes = 0;
     if (node.op->kind == Kind::contraction) {
       const auto parameters = node.parameters.as<ContractionParameters>();

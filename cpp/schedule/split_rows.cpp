@@ -8,29 +8,33 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr int64_t kElementsPerGroup = 16384;  // worth a workgroup of its own
+constexpr int64_t kRowsOfGroup = 32;          // side by side, where neighbours in memory are in other rows
 constexpr int64_t kMaxPieces = 4096;
 constexpr int64_t kMinPiece = 64;
 constexpr int64_t kElementsOfParts = 1 << 21, kMinPartRows = 16, kMaxPartRows = 64;
-constexpr int64_t kMinSumRows = 256, kMinSumColumns = 64;
+constexpr int64_t kMinSumRows = 1024, kMinSumColumns = 65;  // a CPU folds shorter rows side by side
 constexpr int64_t kMaxSumColumns = 8192;  // the smallest workgroup holds a row of sums in its registers
 
-// A row has its neighbours in memory along it, in the tensors that differ from row to row.
-bool lies_along_row(const Program& p) {
-  return std::ranges::any_of(p.views, [&](const View& v) {
-    const bool differs = p.outer() == 0 || std::any_of(v.strides.begin(), v.strides.begin() + p.outer(),
-                                                       [](int64_t stride) { return stride != 0; });
-    return differs && v.strides[p.domain.rank - 1] == 1;
-  });
-}
+// How a fold is cut: the folded dimensions before `dim` count pieces, and so do parts of `size` of that dimension.
+struct Cut {
+  int dim = 0;
+  int64_t size = 0, pieces = 1;  // pieces: of a row
+};
 
-int64_t pieces_for(const Program& p) {
+Cut cut_of(const Program& p) {
   const int64_t rows = p.rows(), columns = p.columns();
-  if (rows == 0 || columns == 0 || p.outer() + 1 > kMaxRank - p.inner) return 1;
-  const bool along_row = lies_along_row(p);
-  const int64_t groups = along_row ? rows : (rows + 31) / 32;
-  const int64_t wanted = std::min(along_row ? kMaxPieces : kMaxPieces / 4, rows * columns / kElementsPerGroup);
-  const int64_t pieces = std::min(wanted / groups, p.domain[p.outer()]);
-  return columns / std::max<int64_t>(pieces, 1) < kMinPiece ? 1 : pieces;
+  if (rows == 0 || columns == 0 || p.domain.rank == kMaxRank) return {};
+  const bool along_row = order_of(p).neighbours == FoldOrder::Neighbours::along_row;
+  const int64_t groups = along_row ? rows : divide_up(rows, kRowsOfGroup);
+  const int64_t wanted = std::min(along_row ? kMaxPieces : kMaxPieces / 4, rows * columns / kElementsPerGroup) / groups;
+  if (wanted < 2 || columns / wanted < kMinPiece) return {};
+  Cut cut{.dim = p.outer()};
+  for (; cut.dim + 1 < p.domain.rank && cut.pieces * p.domain[cut.dim] < wanted; ++cut.dim)
+    cut.pieces *= p.domain[cut.dim];
+  const int64_t length = p.domain[cut.dim];
+  cut.size = divide_up(length, std::min(divide_up(wanted, cut.pieces), length));
+  cut.pieces *= divide_up(length, cut.size);
+  return cut;
 }
 
 void insert(Dims& dims, int at, int64_t value) {
@@ -53,21 +57,6 @@ void drop_unused_views(Program& p) {
   p.views = std::move(kept);
 }
 
-View partial_view(const Program& p, int32_t binding, DType dtype, int64_t pieces, int64_t inner_stride) {
-  View v;
-  v.binding = binding;
-  v.dtype = dtype;
-  v.strides = Dims::filled(p.domain.rank, 0);
-  int64_t stride = pieces;
-  const int outer = p.outer() - (inner_stride ? 0 : 1);  // the first kernel counts pieces as an outer dimension
-  for (int d = outer - 1; d >= 0; --d) {
-    v.strides[d] = stride;
-    stride *= p.domain[d];
-  }
-  v.strides[outer] = 1;
-  return v;
-}
-
 // Whether all folds belong to phase 1, and what follows depends on their results alone.
 bool can_cut(const Program& p) {
   if (p.inner == 0 || p.phases() < 2 || p.part_rows) return false;
@@ -75,17 +64,29 @@ bool can_cut(const Program& p) {
       p.code, [](const Instr& i) { return (!i.per_row && i.phase > 0) || (i.code == Code::reduce && i.phase != 1); });
 }
 
-// Splits the first folded dimension into two: the piece, and the index in it.
-Program over_pieces(Program p, int64_t count, int64_t size) {
-  const int at = p.outer();
+// Splits the dimension into two: the piece, and the index in it.
+Program over_pieces(Program p, const Cut& cut) {
+  const int at = cut.dim;
+  p.inner = p.domain.rank - at;
   p.piece_limit = p.domain[at];
-  insert(p.domain, at, count);
-  p.domain[at + 1] = size;
-  for (View& v : p.views) insert(v.strides, at, v.strides[at] * size);
+  insert(p.domain, at, divide_up(p.domain[at], cut.size));
+  p.domain[at + 1] = cut.size;
+  for (View& v : p.views) insert(v.strides, at, v.strides[at] * cut.size);
   return p;
 }
 
-// Replaces the folded dimensions by one that counts pieces.
+// What is folded are rows, of which each part adds up some, and what is left are their columns.
+Program over_parts(Program p) {
+  const int outer = p.outer();
+  const auto turn = [&](Dims& d) { std::rotate(d.v, d.v + outer, d.v + d.rank); };
+  turn(p.domain);
+  for (View& v : p.views) turn(v.strides);
+  p.inner = outer;
+  p.part_rows = rows_of_a_part(p.rows(), p.columns());
+  return p;
+}
+
+// Replaces the folded dimensions by one that counts partial results.
 Program over_partials(Program p, int64_t count) {
   const auto at = static_cast<uint8_t>(p.outer());
   p.inner = 1;
@@ -98,34 +99,53 @@ Program over_partials(Program p, int64_t count) {
   return p;
 }
 
-// The first kernel stores the results of its reduces and nothing that depends on them; the second reads them.
-void store_partials(SplitRows& out, int32_t first_binding, int64_t count) {
+// The partial results are contiguous, row by row, or part by part.
+void add_partial_views(SplitRows& out, int32_t binding, DType dtype) {
+  Program &a = out.first, &b = out.second;
+  View to{.binding = binding, .dtype = dtype, .strides = Dims::filled(a.domain.rank, 0)}, from = to;
+  from.strides = contiguous_strides(b.domain);
+  int64_t stride = 1;
+  const int end = a.part_rows ? a.domain.rank : a.outer(), begin = a.part_rows ? a.outer() : 0;
+  for (int d = end - 1; d >= begin; --d) {
+    to.strides[d] = stride;
+    stride *= a.domain[d];
+  }
+  if (a.part_rows) {
+    const int64_t parts = b.domain[b.outer()];
+    for (int d = 0; d < b.outer(); ++d) from.strides[d] /= parts;
+    from.strides[b.outer()] = stride;
+  }
+  a.views.push_back(to);
+  b.views.push_back(from);
+}
+
+// The first kernel stores the results of its folds and nothing that depends on them; the second reads them. Where it adds
+// up parts, values of a row of results belong to the second.
+void store_partials(SplitRows& out, int32_t first_binding) {
   Program& a = out.first;
   std::vector<Instr> stores;
   for (size_t n = 0; n < a.code.size(); ++n) {
     Instr& i = a.code[n];
-    if (i.code == Code::store && i.phase > 0) i = Instr{.code = Code::constant, .dtype = DType::int32};  // pruned
+    const bool later = i.phase > 0 || (i.per_row && a.part_rows);
+    if (i.code == Code::store && later) i = Instr{.code = Code::constant, .dtype = DType::int32};  // pruned
     if (i.code != Code::reduce) continue;
-    const int32_t binding = first_binding + static_cast<int32_t>(out.partials.size());
+    const auto slot = static_cast<int32_t>(a.views.size());
+    add_partial_views(out, first_binding + static_cast<int32_t>(out.partials.size()), i.dtype);
     out.partials.push_back(i.dtype);
-    stores.push_back({.code = Code::store,
-                      .dtype = i.dtype,
-                      .a = static_cast<int32_t>(n),
-                      .slot = static_cast<int32_t>(a.views.size())});
-    a.views.push_back(partial_view(a, binding, i.dtype, count, 0));
-    out.second.views.push_back(partial_view(out.second, binding, i.dtype, count, 1));
+    const int32_t value = a.part_rows ? i.a : static_cast<int32_t>(n);
+    stores.push_back({.code = a.part_rows ? Code::sum_rows : Code::store, .dtype = i.dtype, .a = value, .slot = slot});
   }
   a.code.insert(a.code.end(), stores.begin(), stores.end());
 }
 
-// Each reduce folds a load of its partials, whose views begin at `view`; what is not per row, and the stores of phase
-// 0, were done by the first kernel.
-void fold_partials(Program& p, int32_t view) {
+// Each fold is one of a load of its partial results, whose views begin at `view`; what is not per row, and the stores of
+// phase 0, were done by the first kernel.
+void fold_partials(Program& p, int32_t view, bool parts) {
   std::vector<Instr> code;
   std::vector<int32_t> renumbered(p.code.size(), -1);
   for (size_t n = 0; n < p.code.size(); ++n) {
     Instr i = p.code[n];
-    if (!i.per_row || (i.code == Code::store && i.phase == 0)) continue;
+    if (!i.per_row || (i.code == Code::store && i.phase == 0 && !parts)) continue;
     if (i.code == Code::reduce) {
       code.push_back({.code = Code::load, .dtype = i.dtype, .slot = view++});
       i.a = static_cast<int32_t>(code.size()) - 1;
@@ -141,24 +161,23 @@ void fold_partials(Program& p, int32_t view) {
 
 }  // namespace
 
-std::optional<SplitRows> split_rows(const Program& original, int32_t first_binding) {
-  if (!can_cut(original)) return std::nullopt;
-  Program p = original;
-  collapse(p);
-  const int64_t pieces = pieces_for(p);
-  if (pieces < 2) return std::nullopt;
-  const int64_t limit = p.domain[p.outer()], size = divide_up(limit, pieces);
-  const int64_t count = divide_up(limit, size);
-
+std::optional<SplitRows> split_rows(const Program& p, int32_t first_binding) {
+  if (!can_cut(p)) return std::nullopt;
+  const bool parts = order_of(p).parts;
+  const Cut cut = parts ? Cut() : cut_of(p);
+  if (!parts && cut.pieces < 2) return std::nullopt;
   SplitRows out;
+  out.first = parts ? over_parts(p) : over_pieces(p, cut);
+  const int64_t count = parts ? out.first.parts() : cut.pieces;
   out.partial_numel = p.rows() * count;
-  out.first = over_pieces(p, count, size);
   out.second = over_partials(p, count);
-  store_partials(out, first_binding, count);
-  fold_partials(out.second, static_cast<int32_t>(p.views.size()));
+  store_partials(out, first_binding);
+  fold_partials(out.second, static_cast<int32_t>(p.views.size()), parts);
+  set_order(out.second, {.neighbours = parts ? FoldOrder::Neighbours::in_many_rows : FoldOrder::Neighbours::along_row});
   for (Program* program : {&out.first, &out.second}) {
     prune(*program);
     drop_unused_views(*program);
+    collapse(*program);
     annotate(*program);
   }
   return out;
@@ -169,11 +188,21 @@ int64_t rows_of_a_part(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(rows * columns / kElementsOfParts, kMinPartRows, kMaxPartRows);
 }
 
-bool can_sum_rows(const Context& context, const FusionGroup& group) {
+bool can_sum_rows(const Context& context, Size rows, Size columns) {
   Guards& guards = context.guards;
-  const Size rows = group.row_count(context), columns = group.row_size();
   return guards.exceeds(columns, kMinSumColumns - 1) && !guards.exceeds(columns, kMaxSumColumns) &&
          guards.exceeds(rows, kMinSumRows - 1);
+}
+
+// The sizes for which cut_of() may find two pieces. Folds of kernels that visit their elements again are not cut, so
+// kernels of long folds do not.
+bool is_long(const Context& context, const FusionGroup& group) {
+  Guards& guards = context.guards;
+  if (fold_order(context, group).neighbours == FoldOrder::Neighbours::along_row)
+    return guards.exceeds(group.row_size(), 2 * kElementsPerGroup - 1);
+  return guards.exceeds({group.shape}, 2 * kElementsPerGroup - 1) &&
+         guards.exceeds(group.row_size(), 2 * kElementsPerGroup / kRowsOfGroup - 1) &&
+         !guards.exceeds(group.row_count(context), kRowsOfGroup * kMaxPieces / 8);
 }
 
 SplitRows finish_row_sums(const Program& program, int32_t first_binding) {
@@ -198,7 +227,9 @@ SplitRows finish_row_sums(const Program& program, int32_t first_binding) {
     view.dtype = i.dtype = type;
   }
   out.second = std::move(second.program);
+  set_order(out.second, {.neighbours = FoldOrder::Neighbours::in_many_rows});
   annotate(out.second);
+  collapse(out.first);
   return out;
 }
 

@@ -148,7 +148,10 @@ class StepMaker {
     const auto partials = static_cast<int32_t>(e.sources.size());
     auto split = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
                                             : split_rows(e.kernel.program, partials);
-    if (!split) return false;
+    if (!split) {
+      if (e.kernel.program.inner) collapse(e.kernel.program);
+      return false;
+    }
     const bool sums = e.kernel.program.part_rows;
     Instance first = instance_of(e), second;
     for (DType type : split->partials) {

@@ -2,6 +2,7 @@
 // What a golden text shows is recorded in statements of its own: compilers evaluate arguments in different orders.
 #include <random>
 
+#include "kernel/fold_order.hpp"
 #include "test_lower_reference.hpp"
 
 namespace sg::lower_test {
@@ -171,6 +172,11 @@ struct Rows {
   int64_t r, c, sr, sc;
 };
 
+// Neighbours in memory are in other rows.
+void fold_across(B& b, bool across = true) {
+  if (across) set_order(b.program, {.neighbours = FoldOrder::Neighbours::in_many_rows});
+}
+
 Case softmax(DType t, Rows s) {
   Maker m("softmax_" + std::to_string(s.r) + "x" + std::to_string(s.c));
   B b = over({s.r, s.c}, 1);
@@ -179,6 +185,7 @@ Case softmax(DType t, Rows s) {
   const Expr sum = b.reduce(Fold::sum, e);
   b.store(m.dense(b, t), b.alu(Code::div, t, e, sum));
   b.store(m.view(b, t, {1, 0}), b.alu(Code::log, t, sum));
+  fold_across(b, s.sc != 1);
   return m.done(b, 2e-6);
 }
 
@@ -216,6 +223,7 @@ Case reduction(Fold f, DType t, Rows s) {
   B b = over({s.r, s.c}, 1);
   Expr x = b.load(m.view(b, t, {s.sr, s.sc}));
   b.store(m.view(b, t, {1, 0}), b.reduce(f, x));
+  fold_across(b, s.sc != 1);
   return m.done(b, is_float(t) && f == Fold::sum ? 1e-5 : 0);
 }
 
@@ -238,6 +246,7 @@ Case pieces(int64_t rows, int64_t pieces, int64_t size, int64_t limit, bool colu
   const Expr x = b.load(b.add_view({.binding = binding, .dtype = kF, .strides = {row, size * step, step}}));
   b.store(m.view(b, kF, {pieces, 1, 0}), b.reduce(Fold::sum, x));
   b.program.piece_limit = limit;
+  fold_across(b, columns);
   return m.done(b, 1e-5);
 }
 

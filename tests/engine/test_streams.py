@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from cut_programs import PROGRAMS
 from interrupts import ctrl_c
 from spirograd import nn
 from spirograd.nn import functional as F
@@ -178,31 +179,18 @@ def test_an_error_is_not_raised_by_other_values(device: sg.Device, run_python: R
     assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(64 << 20)) == "fine\n"
 
 
-CUTS = """
-import hashlib, spirograd as sg
-from spirograd import nn
-from spirograd.nn import functional as F
-d = "{device}"
-def train(net, x, loss_of):
-    net = net.to(d)
-    opt = sg.optim.AdamW(net.parameters(), lr=1e-2)
-    for _ in range(3):
-        opt.zero_grad()
-        loss = loss_of(net(x.to(d)))
-        loss.backward()
-        opt.step()
-    return hashlib.sha1(b"".join(p.detach().cpu().numpy().tobytes() for p in net.parameters())).hexdigest()
-sg.manual_seed(0)
-y = sg.randint(0, 10, (32,)).to(d)
-x = sg.randn(32, 64)
-net = nn.Sequential(nn.Linear(64, 96), nn.ReLU(inplace=True), nn.Linear(96, 10))
-print(train(net, x, lambda z: F.cross_entropy(z, y)))
-net = nn.Sequential(nn.Linear(64, 96), nn.LayerNorm(96), nn.GELU(), nn.Dropout(0.2), nn.Linear(96, 64), nn.Softmax(-1))
-print(train(net, x, lambda z: (z * z).sum()))
-"""
+CUT_ON_GPU = ("folds blocks", "folds tall", "folds of several dimensions", "tall mlp", "cnn")
 
 
-def test_bits_do_not_depend_on_cuts(device: sg.Device, run_python: Run) -> None:
-    code = CUTS.format(device=device.kind)
-    whole = run_python(code)
-    assert run_python(code, SPIROGRAD_CUT="1") == run_python(code, SPIROGRAD_CUT="3") == whole
+@pytest.mark.parametrize("how", [{"SPIROGRAD_CUT": "1"}, {"SPIROGRAD_CUT": "3"}, {"SPIROGRAD_FUSE": "0"}], ids=str)
+def test_bits_do_not_depend_on_cuts(how: dict[str, str], device: sg.Device, run_python: Run) -> None:
+    names = CUT_ON_GPU if device.kind == "gpu" else ()
+    code = f"import cut_programs; cut_programs.main({device.kind!r}, *{names})"
+    if device not in WHOLE:
+        WHOLE[device] = run_python(code)
+    whole, cut = WHOLE[device].splitlines(), run_python(code, **how).splitlines()
+    assert len(whole) == len(names or PROGRAMS)
+    assert [line for line in cut if line not in whole] == []
+
+
+WHOLE: dict[sg.Device, str] = {}  # what each device prints without cuts

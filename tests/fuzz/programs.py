@@ -99,7 +99,7 @@ def attempt(program: Program, backend: Backend, number: int) -> Values | Refused
 
 @dataclass
 class Finding:
-    kind: str  # "wrong", "refused", "accepted" or "ended": the process
+    kind: str  # "wrong", "bits": not those of the same backend with fused kernels, "refused", "accepted" or "ended"
     backend: str
     number: int
     what: str
@@ -171,8 +171,12 @@ def is_wrong(program: Program, base: Backend, number: int, got: Values, want: Va
 def examine(program: Program, base: Backend, others: list[Backend]) -> Iterator[Finding]:
     for number in range(program.runs):
         want = attempt(program, base, number)
+        seen: dict[str, Values | Refused] = {}
         for backend in others:
-            got = attempt(program, backend, number)
+            got = seen[backend.name] = attempt(program, backend, number)
+            fused = seen.get(backend.name.replace("unfused", "fused"))
+            if isinstance(got, list) and isinstance(fused, list) and bits_of(got) != bits_of(fused):
+                yield Finding("bits", backend.name, number, "other bits than fused", program)
             if isinstance(got, Refused):
                 if not isinstance(want, Refused):
                     yield Finding("refused", backend.name, number, str(got), program)
@@ -181,6 +185,11 @@ def examine(program: Program, base: Backend, others: list[Backend]) -> Iterator[
                     yield Finding("accepted", backend.name, number, str(want), program)
             elif is_wrong(program, base, number, got, want):
                 yield Finding("wrong", backend.name, number, describe(got, want, program), program)
+
+
+def bits_of(values: Values) -> list[bytes | None]:
+    """Without those of NaNs, of which there are many."""
+    return [None if v is None else (v if v.dtype.kind != "f" else np.where(v != v, np.nan, v)).tobytes() for v in values]
 
 
 def describe(got: Values, want: Values, program: Program) -> str:
@@ -194,9 +203,9 @@ def still(program: Program, finding: Finding, base: Backend, others: list[Backen
     alive()
     if finding.kind == "ended":
         return isinstance(in_a_process(examine_all, program, finding.backend.split(",")), str)
-    mine = [b for b in others if b.name == finding.backend]
+    mine = [b for b in others if b.name in (finding.backend, finding.backend.replace("unfused", "fused"))]
     for again in examine(program, base, mine):
-        if again.kind == finding.kind:
+        if again.kind == finding.kind and again.backend == finding.backend:
             finding.what = again.what
             return True
     return False
@@ -348,7 +357,7 @@ def work_on(job: Job) -> Done:
         else:  # one of each kind tells enough of a program
             found = list({finding.kind: finding for finding in reversed(found)}.values())
         for finding in found:
-            if shorter and counts["shortened"] < MOST_SHORTENED and finding.kind in ("wrong", "accepted"):
+            if shorter and counts["shortened"] < MOST_SHORTENED and finding.kind in ("wrong", "bits", "accepted"):
                 counts["shortened"] += 1
                 finding.program = shorten(finding, base, others)
         findings += found

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernel/fold_order.hpp"
+
 namespace sg::cpu {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr int64_t kEnoughLanes = 256;        // below, a pointwise block takes i
 constexpr int64_t kEnoughInRow = 16;         // the same of a row that is read from one computed place
 constexpr int64_t kFewColumns = 64;          // up to here many rows in one block beat one block a row
 constexpr int64_t kFewestSummed = 16;        // from here on, short rows that one loop folds one after the other
-constexpr int64_t kFewestFolded = 32;        // beat both: sums, and other folds
+constexpr int64_t kFewestFolded = 32;        // beat both: sums, and other folds, whose order changes nothing
 constexpr int64_t kFoldedInBlock = 1 << 16;  // elements of such rows in a block
 
 bool varies_along_row(const Program& p, const View& v) {
@@ -28,11 +30,21 @@ int64_t elements_of(const Program& p, const View& v) {
   return n;
 }
 
+// Whether rows are so short, and so many, that a block runs across them. Decides about the order of their folds, hence by
+// what no kernel changes: sizes.
+bool are_short(const Program& p) {
+  return p.columns() <= kFewColumns && p.rows() >= 16 && p.rows() >= p.columns() && p.piece_limit == 0 && !p.part_rows;
+}
+
+bool adds_across(const Program& p) {
+  return order_of(p).neighbours == FoldOrder::Neighbours::in_many_rows || are_short(p);
+}
+
 // Whether there are many short rows, and all that happens to their elements is that they are folded where they lie, one
 // behind the other.
 bool only_folds(const Program& p) {
   if (p.inner != 1 || p.piece_limit > 0 || p.part_rows > 0 || p.in_place) return false;
-  if (p.columns() > kSumBlock) return false;
+  if (p.columns() > kSumBlock || order_of(p).neighbours == FoldOrder::Neighbours::in_many_rows) return false;
   if (std::none_of(p.domain.v, p.domain.v + p.outer(), [](int64_t size) { return size >= 16; })) return false;
   const auto varies = [&](const Instr& i) {
     const bool view = i.code == Code::load || i.code == Code::index || i.code == Code::store;
@@ -54,27 +66,17 @@ bool only_folds(const Program& p) {
 int lane_across(const Program& p, bool folds_rows) {
   const int end = p.outer() - (p.piece_limit > 0 ? 1 : 0);  // pieces differ in length
   int best = -1, longest = -1;
-  int64_t along = 0, best_count = 0;  // elements that lie in order
+  int64_t best_count = 0;  // elements that lie in order
   std::vector<int64_t> count(static_cast<size_t>(std::max(end, 0)));
-  for (const View& v : p.views) {
-    if (!varies_along_row(p, v)) continue;
-    const int64_t elements = elements_of(p, v);
-    for (int d = p.domain.rank - 1; d >= p.outer(); --d) {
-      if (p.domain[d] == 1) continue;
-      along += v.strides[d] == 1 ? elements : 0;
-      break;
-    }
-    for (int d = 0; d < end; ++d) count[d] += v.strides[d] == 1 && p.domain[d] > 1 ? elements : 0;
-  }
+  for (const View& v : p.views)
+    if (varies_along_row(p, v))
+      for (int d = 0; d < end; ++d) count[d] += v.strides[d] == 1 && p.domain[d] > 1 ? elements_of(p, v) : 0;
   for (int d = 0; d < end; ++d) {
-    if (p.domain[d] >= 8 && count[d] > best_count) best = d, best_count = count[d];
+    if (p.domain[d] >= FoldOrder::kManyRows && count[d] > best_count) best = d, best_count = count[d];
     if (longest < 0 || p.domain[d] >= p.domain[longest]) longest = d;
   }
-  if (best >= 0 && best_count > along) return best;
-  if (folds_rows) return longest;
-  if (longest >= 0 && p.columns() <= kFewColumns && p.domain[longest] >= 16 && p.domain[longest] >= p.columns())
-    return longest;
-  return -1;
+  if (!folds_rows && !adds_across(p)) return -1;
+  return best >= 0 && !folds_rows ? best : longest;
 }
 
 // Whether the elements along the last dimension lie in order in memory, from a place that is computed once for all of
@@ -130,6 +132,7 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
   } else {
     e.folds_rows = only_folds(p);
     across = p.part_rows ? -1 : lane_across(p, e.folds_rows);
+    e.adds_runs = across >= 0 && adds_across(p);
     if (e.folds_rows) e.block = std::clamp<int64_t>(kFoldedInBlock / std::max<int64_t>(1, p.columns()), 64, e.block);
   }
   for (int d = 0; d < rank; ++d) {

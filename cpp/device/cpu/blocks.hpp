@@ -24,16 +24,21 @@ namespace sg::cpu {
 using Fn = void (*)(void* d, const void* a, const void* b, const void* c, int64_t n);
 inline constexpr int kScalarA = 1, kScalarB = 2, kScalarC = 4;
 
-// A running fold over blocks. Sums of floats add block sums in double with compensation.
+// Elements that are added before the total takes them: its error grows with how many there are in a lane, not with the
+// row.
+inline constexpr int64_t kSumBlock = 1024;
+inline constexpr int kFoldLanes = 64;    // partial results side by side
+inline constexpr int64_t kShortRun = 8;  // elements of a short row that are added before the total takes them
+// A running fold over blocks. Sums of floats add sums of kSumBlock elements in double with compensation; where blocks are
+// shorter, `lanes` has the partial results of the first `open` elements.
 struct FoldState {
   double sum, carry;
   int64_t integer;
   double extreme;
+  void* lanes = nullptr;
+  int64_t open = 0;
 };
-// Elements that are added before the total takes them: its error grows with how many there are in a lane, not with the
-// row.
-inline constexpr int64_t kSumBlock = 1024;
-// `b`: of sums of products only.
+// `b`: of sums of products only. Without elements it adds what is open.
 using FoldFn = void (*)(FoldState* state, const void* a, const void* b, int64_t n, bool scalar);
 // d[i] = the fold of the `length` elements from a + i * step bytes on, begun with `start`, for i < n.
 using RowsFn = void (*)(void* d, const void* a, int64_t step, int64_t length, const FoldState& start, int64_t n);
@@ -60,7 +65,8 @@ struct BlockTable {
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
   FoldFn (*fold_products)(DType type);  // the sum of a[i] * b[i]; float types
-  RowsFn (*fold_rows)(Fold fold, DType type);
+  RowsFn (*fold_rows)(Fold fold, DType type,
+                      bool runs);  // runs: sums of float types as across rows, kShortRun at a time
   void (*fence)();
   void (*lstm_forward)(DType type, const LstmPart& part);
   void (*lstm_backward)(DType type, const LstmPart& part);

@@ -327,6 +327,9 @@ class Compiler {
     at += (static_cast<int64_t>(e_.cells.size() * sizeof(Number)) + 63) / 64 * 64;
     e_.state_offset = at;
     at += (static_cast<int64_t>(folds * sizeof(FoldState)) + 63) / 64 * 64;
+    e_.lanes_offset = at;
+    at += static_cast<int64_t>(folds) * kLanesBytes;
+    if (e_.part_rows && e_.phases.size() == 1 && e_.unit_dims.rank > 0) e_.tile = e_.part_rows;
     const int64_t width = e_.width();
     for (size_t r = 0; r < emit_.registers.size(); ++r) {
       const int32_t slot = e_.first_register + static_cast<int32_t>(r);

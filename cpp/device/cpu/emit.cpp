@@ -295,7 +295,7 @@ void CallEmitter::fold(int32_t i, Phase& out, bool products) {
   f.lanewise = table_.alu(codes[static_cast<int>(in.fold)], t, t, value.scalar ? kScalarB : 0);
   f.fill = table_.fill(size_of(t));
   f.identity = e_.across && !e_.folds_rows ? cell_of(t, identity_of(in.fold, t)) : identity_of(in.fold, t);
-  if (e_.folds_rows) f.rows = table_.fold_rows(in.fold, t);
+  if (e_.folds_rows) f.rows = table_.fold_rows(in.fold, t, e_.adds_runs);
   if (e_.across) {
     f.result = new_register(size_of(t));
     if (in.fold == Fold::sum && is_float(t) && !e_.folds_rows) f.partial = new_register(size_of(t));

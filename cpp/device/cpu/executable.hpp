@@ -97,10 +97,13 @@ struct CheckUse {
   int32_t cell, number;  // number: which check of the program, from 1 on
 };
 
+constexpr int64_t kLanesBytes = kFoldLanes * static_cast<int64_t>(sizeof(double));
+
 struct Executable {
   Dims unit_dims, lane_dims, column_dims;
   bool pointwise = false, across = false;
   bool folds_rows = false;  // across, and rows are folded where they lie, one after the other
+  bool adds_runs = false;   // in the order of a block across rows: runs of sum_run columns, each column after the other
   int64_t units = 1, lanes = 1, columns = 1;
   int piece_dim = -1;  // unit dimension that counts pieces
   int64_t piece_limit = 0, piece_size = 0, piece_rest = 1;
@@ -130,7 +133,7 @@ struct Executable {
   std::vector<std::vector<Advance>> column_steps;  // across: for each column dimension, when it is the one that moves
   int64_t frame_bytes = 0;
   int64_t width() const { return std::min(block, std::max<int64_t>(lanes, 1)); }  // elements of a register
-  int64_t state_offset = 0;
+  int64_t state_offset = 0, lanes_offset = 0;  // in the frame: of folds along a row, and of what they leave open
 
   int64_t bytes() const;  // that its lists take, about
 };

@@ -1,7 +1,7 @@
 // Folds along a block: many partial results side by side, then a tree. Included by blocks_isa.cpp inside the namespace
 // of an instruction set, after the formulas.
 
-inline constexpr int kLanes = 64;  // partial results side by side
+inline constexpr int kLanes = kFoldLanes;
 
 // Folds the upper half onto the lower until one value is left. Sizes are constants, so lanes stay in registers.
 template <int Half, class F, class T>
@@ -19,15 +19,12 @@ void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
   halve<kLanes / 2, F>(lanes);
 }
 
-// fold_lanes of a sum, with the lanes in registers from the first element to the last vector; of products with y, if
-// there is one. `asks`: x is in memory, so what comes behind it is prefetched: between two rows a processor asks for
-// nothing.
-template <class T, bool kProducts>
-T sum_lanes(const T* x, const T* y, int64_t n, bool asks = false) {
-  using V = typename Vector<T>::Type;
+// Adds n elements of x to the lanes of a sum, or their products with y, if there is one. `asks`: x is in memory, so what
+// comes behind it is prefetched: between two rows a processor asks for nothing.
+template <class T, bool kProducts, class V>
+inline void add_to_lanes(V* sums, const T* x, const T* y, int64_t n, bool asks) {
   using Loose = typename Vector<T>::Loose;
   constexpr int kWidth = Vector<T>::kLanes, kVectors = kLanes / kWidth;
-  V sums[kVectors] = {};
   int64_t i = 0;
   const auto add = [&] {
     for (int v = 0; v < kVectors; ++v) {
@@ -57,6 +54,11 @@ T sum_lanes(const T* x, const T* y, int64_t n, bool asks = false) {
     else
       sums[v] += load_first(x + i, rest);
   }
+}
+
+template <class T, class V>
+inline T sum_of_lanes(V* sums) {
+  constexpr int kWidth = Vector<T>::kLanes, kVectors = kLanes / kWidth;
   for (int half = kVectors / 2; half > 0; half /= 2)
     for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
   T lanes[kLanes];
@@ -65,24 +67,59 @@ T sum_lanes(const T* x, const T* y, int64_t n, bool asks = false) {
   return lanes[0];
 }
 
+// fold_lanes of a sum, with the lanes in registers from the first element to the last vector.
+template <class T, bool kProducts>
+T sum_lanes(const T* x, const T* y, int64_t n, bool asks = false) {
+  typename Vector<T>::Type sums[kLanes / Vector<T>::kLanes] = {};
+  add_to_lanes<T, kProducts>(sums, x, y, n, asks);
+  return sum_of_lanes<T>(sums);
+}
+
+inline void add_part(FoldState* s, double part) {
+  if (s->sum == 0) {  // nothing is lost
+    s->sum += part;
+    return;
+  }
+  const double sum = s->sum + part, more = sum - s->sum;  // a compensated sum: Knuth's, which has no branch
+  const double lost = (s->sum - (sum - more)) + (part - more);
+  s->sum = sum;
+  s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
+}
+
+// A block that is shorter than kSumBlock: the lanes stay open until they have so many elements, so that the sum does not
+// depend on how long blocks are.
+template <class T, bool kProducts>
+void add_open(FoldState* s, const T* x, const T* y, int64_t n) {
+  typename Vector<T>::Type sums[kLanes / Vector<T>::kLanes] = {};
+  if (s->open) std::memcpy(sums, s->lanes, sizeof sums);
+  add_to_lanes<T, kProducts>(sums, x, y, n, false);
+  s->open += n;
+  if (n > 0 && s->open < kSumBlock) {
+    std::memcpy(s->lanes, sums, sizeof sums);
+  } else {
+    add_part(s, sum_of_lanes<T>(sums));
+    s->open = 0;
+  }
+}
+
+// Calls f(x, n) with blocks of one value, as if it was stored for each element.
+template <class T, class F>
+void in_copies(T x, int64_t n, F f) {
+  T copies[kSumBlock];
+  std::fill_n(copies, std::min(n, kSumBlock), x);
+  for (int64_t at = 0; at < n; at += kSumBlock) f(copies, std::min(kSumBlock, n - at));
+}
+
 template <class T, bool kProducts = false>
 void fold_sum(FoldState* s, const void* a, const void* b, int64_t n, bool scalar) {
   const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-  if (n == 0) return;
+  if (n == 0 && s->open == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
-    for (int64_t at = 0; at < n; at += kSumBlock) {
-      const int64_t count = std::min(kSumBlock, n - at);
-      const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count)
-                                 : sum_lanes<T, kProducts>(x + at, kProducts ? y + at : nullptr, count, n > kSumBlock);
-      if (s->sum == 0) {  // nothing is lost
-        s->sum += part;
-        continue;
-      }
-      const double sum = s->sum + part, more = sum - s->sum;  // a compensated sum: Knuth's, which has no branch
-      const double lost = (s->sum - (sum - more)) + (part - more);
-      s->sum = sum;
-      s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
-    }
+    if (scalar) return in_copies(*x, n, [&](const T* same, int64_t count) { fold_sum<T>(s, same, b, count, false); });
+    if (s->lanes) return add_open<T, kProducts>(s, x, y, n);
+    for (int64_t at = 0; at < n; at += kSumBlock)
+      add_part(
+          s, sum_lanes<T, kProducts>(x + at, kProducts ? y + at : nullptr, std::min(kSumBlock, n - at), n > kSumBlock));
   } else if (scalar) {
     s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + static_cast<uint64_t>(n) * uint64_t(*x));
   } else {
@@ -160,8 +197,13 @@ void fold_extreme(FoldState* s, const void* a, const void*, int64_t n, bool scal
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
     bool has_nan = false;
-    const double best = extreme_lanes<T, F>(x, scalar ? 1 : n, has_nan);
-    s->extreme = F::template of<double>(s->extreme, has_nan ? std::numeric_limits<double>::quiet_NaN() : best);
+    const T* const end = x + (scalar ? 1 : n);
+    double best = extreme_lanes<T, F>(x, end - x, has_nan);
+    if (has_nan)
+      best = *std::find_if(x, end, [](T v) { return v != v; });
+    else if (best == 0)
+      best = *std::find(x, end, T(0));  // of 0 and -0 the first, too
+    s->extreme = F::template of<double>(s->extreme, best);
   } else {
     T lanes[kLanes];
     for (T& lane : lanes) lane = x[0];
@@ -170,17 +212,37 @@ void fold_extreme(FoldState* s, const void* a, const void*, int64_t n, bool scal
   }
 }
 
+// Like a sum: partial results of kSumBlock elements, whatever a block has.
+template <class T>
+void multiply_open(FoldState* s, const T* x, int64_t n) {
+  T lanes[kLanes];
+  if (s->open)
+    std::memcpy(lanes, s->lanes, sizeof lanes);
+  else
+    std::fill_n(lanes, kLanes, T(1));
+  for (int64_t i = 0; i < n; ++i) lanes[i % kLanes] *= x[i];
+  s->open += n;
+  if (n > 0 && s->open < kSumBlock) {
+    std::memcpy(s->lanes, lanes, sizeof lanes);
+  } else {
+    halve<kLanes / 2, F_mul>(lanes);
+    s->extreme *= static_cast<double>(lanes[0]);
+    s->open = 0;
+  }
+}
+
 template <class T>
 void fold_product(FoldState* s, const void* a, const void*, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
-  if (n == 0) return;
+  if (n == 0 && s->open == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
-    if (scalar) {
-      for (int64_t i = 0; i < n; ++i) s->extreme *= static_cast<double>(*x);
-    } else {
+    if (scalar)
+      return in_copies(*x, n, [&](const T* same, int64_t count) { fold_product<T>(s, same, nullptr, count, false); });
+    if (s->lanes) return multiply_open(s, x, n);
+    for (int64_t at = 0; at < n; at += kSumBlock) {
       T lanes[kLanes];
       for (T& lane : lanes) lane = 1;
-      fold_lanes<T, F_mul>(lanes, x, n);
+      fold_lanes<T, F_mul>(lanes, x + at, std::min(kSumBlock, n - at));
       s->extreme *= static_cast<double>(lanes[0]);
     }
   } else {
@@ -208,6 +270,22 @@ void fold_each(void* d, const void* a, int64_t step, int64_t length, const FoldS
       to = s.integer != 0;
     else
       to = static_cast<T>(s.integer);
+  }
+}
+
+// The same of sums, in the order in which blocks across rows add them.
+template <class T>
+void sum_each_in_runs(void* d, const void* a, int64_t step, int64_t length, const FoldState&, int64_t n) {
+  const char* from = static_cast<const char*>(a);
+  for (int64_t i = 0; i < n; ++i, from += step) {
+    const T* row = reinterpret_cast<const T*>(from);
+    T sum = 0;
+    for (int64_t at = 0; at < length; at += kShortRun) {
+      T part = 0;
+      for (int64_t k = at; k < std::min(length, at + kShortRun); ++k) part += row[k];
+      sum += part;
+    }
+    static_cast<T*>(d)[i] = sum;
   }
 }
 
@@ -256,4 +334,9 @@ FoldFn fold_products_loop(DType type) {
                                   : nullptr;
 }
 FoldFn fold_loop(Fold fold, DType type) { return folds_of(fold, type).along; }
-RowsFn fold_rows_loop(Fold fold, DType type) { return folds_of(fold, type).rows; }
+RowsFn fold_rows_loop(Fold fold, DType type, bool runs) {
+  runs = runs && fold == Fold::sum;
+  if (runs && type == DType::float32) return sum_each_in_runs<float>;
+  if (runs && type == DType::float64) return sum_each_in_runs<double>;
+  return folds_of(fold, type).rows;
+}

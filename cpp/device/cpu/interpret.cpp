@@ -28,6 +28,7 @@ class Runner {
     for (int32_t c = e.first_cell; c < e.first_register; ++c) slots_[c] = cells + (c - e.first_cell) * sizeof(Number);
     for (size_t r = 0; r < e.registers.size(); ++r) slots_[e.first_register + r] = frame + e.registers[r];
     states_ = reinterpret_cast<FoldState*>(frame + e.state_offset);
+    lanes_ = frame + e.lanes_offset;
     frame_ = frame;
     execute(e.setup, 1);
   }
@@ -148,13 +149,15 @@ class Runner {
     }
   }
 
-  // Units in groups, a block of lanes at a time: transposed operands are read in tiles of group x block, and the starts
-  // of runs are known for the whole group.
+  // Units in groups, a block of lanes at a time: transposed operands are read in tiles of group x block, the starts
+  // of runs are known for the whole group, and sums over rows stay in a cache.
   void tiles(const Part& part, int64_t lane_end) {
     const int last = e_.unit_dims.rank - 1;
     for (int64_t unit = part.unit_begin; unit < part.unit_end; unit += rows_) {
       enter(unit);
-      rows_ = std::min({e_.tile, part.unit_end - unit, e_.unit_dims[last] - at_[last]});
+      const int64_t begun = e_.part_rows ? unit % e_.part_rows : 0;
+      if (e_.part_rows && begun == 0) begin_part(unit / e_.part_rows);
+      rows_ = std::min({e_.tile - begun, part.unit_end - unit, e_.unit_dims[last] - at_[last]});
       for (lane_ = part.lane_begin; lane_ < lane_end; lane_ += e_.block) {
         const int64_t n = std::min(e_.block, lane_end - lane_);
         start(lane_);
@@ -162,6 +165,7 @@ class Runner {
         for (int64_t row = 0; row < std::min(kFetchUnits, rows_); ++row) fetch(row, n);
         for (row_ = 0; row_ < rows_; ++row_) {
           if (row_ + kFetchUnits < rows_) fetch(kFetchUnits, n);
+          execute(e_.phases[0].row, 1);
           execute(e_.phases[0].element, n);
           advance(e_.unit_steps);
         }
@@ -213,6 +217,7 @@ class Runner {
       for (size_t f = 0; f < phase.folds.size(); ++f) {
         const FoldOp& fold = phase.folds[f];
         states_[f] = first_state(fold);
+        if (moves && e_.block < kSumBlock && is_float(fold.dtype)) states_[f].lanes = lanes_ + f * kLanesBytes;
       }
       if (!phase.element.empty() || !phase.folds.empty()) {
         for (lane_ = begin; lane_ < end; lane_ += e_.block) {
@@ -228,7 +233,10 @@ class Runner {
           if (moves) advance(e_.block_steps);
         }
       }
-      for (size_t f = 0; f < phase.folds.size(); ++f) finish(phase.folds[f], states_[f]);
+      for (size_t f = 0; f < phase.folds.size(); ++f) {
+        if (states_[f].open) phase.folds[f].along(&states_[f], nullptr, nullptr, 0, false);
+        finish(phase.folds[f], states_[f]);
+      }
     }
   }
 
@@ -301,6 +309,7 @@ class Runner {
   char* frame_;
   char** slots_;
   FoldState* states_;
+  char* lanes_;  // of the states
   int64_t at_[kMaxRank] = {};
   int64_t limit_ = 0;
   int64_t lane_ = 0;

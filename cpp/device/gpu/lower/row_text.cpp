@@ -176,12 +176,18 @@ void RowText::begin_sums() {
   }
 }
 
+// The column of a lane's item k, from the tile's first on.
+std::string RowText::step_of_lane() const {
+  if (s_.singly) return "(k / 4 * kLanes + lane) * 4 + k % 4";
+  return s_.width == 4 ? "(k * kLanes + lane) * 4" : "(k * kLanes + lane)";
+}
+
 void RowText::store_sums() {
   if (!p_.part_rows) return;
   const std::string columns = args_.use(What::columns);
   w_.line("if (part * part_rows >= " + args_.use(What::rows) + ") return;");
   w_.open("[[unroll]] for (uint k = 0; k < kItems; ++k)");
-  w_.line("const Index col = (k * kLanes + lane)" + std::string(s_.width == 4 ? " * 4;" : ";"));
+  w_.line("const Index col = " + step_of_lane() + ";");
   w_.open("if (col < " + columns + ")");
   for (size_t n = 0; n < p_.code.size(); ++n)
     if (const Instr& i = p_.code[n]; i.code == Code::sum_rows)
@@ -251,8 +257,7 @@ void RowText::row_values(int phase) {
 
 void RowText::open_items() {
   w_.open("[[unroll]] for (uint k = 0; k < kItems; ++k)");
-  const std::string step = "(k * kLanes + lane)" + std::string(s_.width == 4 ? " * 4" : "");
-  w_.line("const Index col = " + std::string(s_.in_registers ? "" : "start + ") + step + ";");
+  w_.line("const Index col = " + std::string(s_.in_registers ? "" : "start + ") + step_of_lane() + ";");
   w_.open("if (col < limit)");
   const std::vector<std::string> inner = body_.coordinates("col", p_.outer(), p_.domain.rank);
   std::copy(inner.begin() + p_.outer(), inner.end(), coords_.begin() + p_.outer());

@@ -17,6 +17,7 @@ struct RowShape {
   bool late_stores = false;                      // elements are stored only in the last phase
   bool shuffles = false;                         // lanes exchange values through their subgroup, in eights
   int width = 1;                                 // columns per load: 1 or 4
+  bool singly = false;                           // a lane has four columns at a time, but loads them one by one
   int64_t lanes = 1, rows = 256, threads = 256;  // threads of a row; rows and threads of a workgroup
   int64_t items = 1;                             // loads that a lane has in flight
   std::vector<std::set<int32_t>> needed;         // by phase: the element values it needs
@@ -47,6 +48,7 @@ class RowText {
   void row_loop();
   void begin_sums();
   void store_sums();
+  std::string step_of_lane() const;
   void phase(int phase);
   void tile_loads(int phase);
   void tile_code(int phase);

@@ -9,6 +9,7 @@
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/row_text.hpp"
 #include "device/gpu/lower/shaders.hpp"
+#include "kernel/fold_order.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -50,16 +51,15 @@ int adjacent_views(const Program& p, int d) {
   }));
 }
 
-// Whether neighbouring threads should work on neighbouring rows; if so, puts the rows in that order.
-bool rows_adjacent(Program& p, int& piece_dim) {
-  int best = -1, most = adjacent_views(p, p.domain.rank - 1);
+// Puts rows in the order in which neighbouring threads should work on neighbouring rows.
+void order_rows(Program& p, int& piece_dim) {
+  int best = -1, most = 0;
   for (int d = 0; d < p.outer(); ++d)
     if (const int n = adjacent_views(p, d); d != piece_dim && n > most) best = d, most = n;
   if (best >= 0) move_last(p, best, piece_dim);
-  return best >= 0;
 }
 
-bool all_in_fours(const Layout& l) {
+bool can_load_fours(const Layout& l) {
   const Program& p = l.program();
   if (p.domain[p.domain.rank - 1] % 4 || (p.inner == 1 && p.piece_limit % 4)) return false;
   return std::all_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
@@ -78,8 +78,8 @@ void choose_lanes(RowShape& s, const Program& p, const Features& f) {
     const int64_t neighbours = std::min<int64_t>(32, next_power(p.rows()));
     s.lanes = std::min(next_power(columns), s.threads / neighbours);
   } else {
-    const int64_t steps = divide_up(columns, s.width);
-    auto values = [&] { return divide_up(steps, s.lanes) * s.width; };
+    const int64_t together = s.singly ? 4 : s.width, steps = divide_up(columns, together);
+    auto values = [&] { return divide_up(steps, s.lanes) * together; };
     s.lanes = std::min(next_power(std::min<int64_t>(steps, 32)), most);
     while (values() > 16 && s.lanes < std::min<int64_t>(512, most)) s.lanes *= 2;
     while (values() > 32 && s.lanes < most) s.lanes *= 2;
@@ -174,7 +174,9 @@ int64_t most_tensors(const RowShape& s, const Program& p) {
 // Keeps in registers what fits into kWordsKept for all items of a lane, after trying to keep only what is dear; what
 // does not fit is loaded again in each phase.
 void choose_items(RowShape& s, const Program& p) {
-  const int64_t items = next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * s.width));
+  const int64_t together = s.singly ? 4 : s.width;
+  const int64_t items =
+      next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * together)) * together / s.width;
   s.in_registers = items * s.width <= 32;
   auto words_kept = [&] {
     find_needs(s, p);
@@ -215,7 +217,7 @@ Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& 
 Form form_of(const Layout& l, const RowShape& s) {
   Form form(Form::Kind::rows);
   form.add(l);
-  form.add({s.general, s.adjacent, s.in_registers, s.lean, s.late_stores, s.shuffles, s.width == 4});
+  form.add({s.general, s.adjacent, s.in_registers, s.lean, s.late_stores, s.shuffles, s.width == 4, s.singly});
   for (int64_t n : {s.general ? 0 : s.lanes, s.threads, s.items}) form.add(static_cast<uint64_t>(n));
   return form;
 }
@@ -242,9 +244,12 @@ Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders&
   collapse(p);
   if (p.piece_limit > 0) l.piece_dim = p.outer() - 1;
   RowShape s;
-  s.adjacent = !p.part_rows && rows_adjacent(p, l.piece_dim);
+  s.adjacent = order_of(p).neighbours != FoldOrder::Neighbours::along_row;
+  if (s.adjacent) order_rows(p, l.piece_dim);
   l.find_width();
-  s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
+  const bool fours = in_fours(p);
+  s.width = fours && can_load_fours(l) ? 4 : 1;
+  s.singly = fours && s.width == 1;
   s.late_stores = p.in_place;  // an earlier phase may still load what a store overwrites
   choose_lanes(s, p, features);
   if (fit == Fit::general && may_be_general(p)) generalise(s, features);
