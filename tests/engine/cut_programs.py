@@ -45,7 +45,7 @@ def folds(x: sg.Tensor, y: sg.Tensor, w: sg.Tensor) -> Iterator[sg.Tensor]:
     yield (1 + x / 64).prod(1)
 
 
-SIZES = {"short": (96, 10), "blocks": (40, 52), "long": (7, 1500), "tall": (1100, 72), "pieces": (2, 40000)}
+SIZES = {"short": (96, 10), "many": (96, 40), "blocks": (40, 52), "long": (7, 1500), "tall": (1100, 72), "pieces": (2, 40000)}
 for kind, size in SIZES.items():
     for dtype in (sg.float32, sg.float16) if kind == "long" else (sg.float32,):
 
@@ -101,6 +101,17 @@ def _(device: str) -> list[sg.Tensor]:
         nn.Linear(20, 64), nn.LayerNorm(64), nn.GELU(), nn.Dropout(0.2), nn.Linear(64, 3), nn.Softmax(-1)
     )
     return trained(net, device, numbers(device, 1060, 20), lambda z: (z * z).sum())
+
+
+@program("halves")
+def _(device: str) -> list[sg.Tensor]:
+    made = []
+    for dtype in (sg.float16, sg.bfloat16):
+        x, y = numbers(device, 64, 40, dtype=dtype), (sg.arange(64) % 10).to(device)
+        net = nn.Sequential(nn.Linear(40, 48), nn.LayerNorm(48), nn.GELU(), nn.Linear(48, 10)).to(dtype)
+        with sg.autocast(device, dtype=sg.bfloat16, enabled=dtype == sg.bfloat16):
+            made += trained(net, device, x, lambda z, y=y: F.cross_entropy(z.float(), y))
+    return made
 
 
 @program("cnn")

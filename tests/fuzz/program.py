@@ -206,6 +206,7 @@ class Run:
     def values(self) -> list[Array | None]:
         """Everything that the program shows, in order."""
         with self.backend.set_up():
+            self.backend.t.manual_seed(self.program.seed)
             exec(compile(self.program.text(), "program", "exec"), self.names())
             self.out(*self.held)
         return self.shown

@@ -188,8 +188,12 @@ def examine(program: Program, base: Backend, others: list[Backend]) -> Iterator[
 
 
 def bits_of(values: Values) -> list[bytes | None]:
-    """Without those of NaNs, of which there are many."""
-    return [None if v is None else (v if v.dtype.kind != "f" else np.where(v != v, np.nan, v)).tobytes() for v in values]
+    """All NaNs are one."""
+
+    def of(v: Array) -> bytes:
+        return (np.where(v != v, np.nan, v) if v.dtype.kind == "f" else v).tobytes()
+
+    return [None if v is None else of(v) for v in values]
 
 
 def describe(got: Values, want: Values, program: Program) -> str:

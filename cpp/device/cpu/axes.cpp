@@ -53,6 +53,7 @@ bool only_folds(const Program& p) {
   const auto fits = [&](const Instr& i) {
     if (i.code == Code::reduce) {
       const Instr& x = p.code[i.a];
+      if (i.fold == Fold::product && are_short(p)) return false;  // there is no loop of that order
       return p.columns() >= (i.fold == Fold::sum ? kFewestSummed : kFewestFolded) && x.code == Code::load &&
              varies(x) && p.views[x.slot].strides[p.outer()] == 1;
     }
