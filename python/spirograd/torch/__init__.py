@@ -18,9 +18,11 @@ from __future__ import annotations
 import sys
 
 from .. import _core
-from . import changes, finder
+from . import changes, finder, moved
 
 __all__ = ["install"]
+
+sys.meta_path.append(moved.OldPlaces())
 
 
 def install() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, COMPILED, REPLACED
+from .moved import OldPlaces
 from .names import rename
 from .unused import made_module
 
@@ -233,7 +234,8 @@ def _sources(name: str) -> list[ModuleType]:
 
 def _exists(place: str) -> bool:
     try:
-        return find_spec(place) is not None
+        spec = find_spec(place)
+        return spec is not None and not isinstance(spec.loader, OldPlaces)
     except ModuleNotFoundError:  # nor is the package that it would be in
         return False
 
