@@ -18,7 +18,6 @@ import pytest
 import spirograd as sg
 from reference.table import ROWS, Array, Row, Shape
 from spirograd import nn
-from spirograd.torch.modules.nn import spatial as torch_like
 
 F = nn.functional
 INF, NAN = float("inf"), float("nan")
@@ -150,7 +149,7 @@ def sampled(mode: str, padding_mode: str) -> Call:
     spread = 0.4 if padding_mode == "zeros" else 0.2
     return Call(
         f"grid_sample:{mode},{padding_mode}",
-        lambda x, grid: torch_like.grid_sample(x, grid * spread, mode, padding_mode, False),
+        lambda x, grid: F.grid_sample(x, grid * spread, mode, padding_mode, False),
         [(2, 2, 4, 5), (2, 3, 2, 2)],
     )
 
@@ -158,10 +157,8 @@ def sampled(mode: str, padding_mode: str) -> Call:
 LAYERS = [
     *(sampled(mode, outside) for mode in ("bilinear", "nearest", "bicubic") for outside in ("zeros", "border")),
     *(sampled(mode, "reflection") for mode in ("bilinear", "nearest", "bicubic")),
-    Call(
-        "grid_sample:volume", lambda x, grid: torch_like.grid_sample(x, grid * 0.4), [(1, 2, 3, 4, 3), (1, 2, 2, 2, 3)]
-    ),
-    Call("affine_grid", lambda theta: torch_like.affine_grid(theta, (2, 1, 2, 4)), [(2, 2, 3)]),
+    Call("grid_sample:volume", lambda x, grid: F.grid_sample(x, grid * 0.4), [(1, 2, 3, 4, 3), (1, 2, 2, 2, 3)]),
+    Call("affine_grid", lambda theta: F.affine_grid(theta, (2, 1, 2, 4)), [(2, 2, 3)]),
     *(
         Call(
             name,
@@ -329,7 +326,7 @@ NOWHERE = {
 def test_places_that_are_nowhere(mode: str, padding_mode: str, device: sg.Device) -> None:
     x = sg.arange(1.0, 17.0, device=device).reshape(1, 1, 4, 4).clone().requires_grad_()
     grid = sg.tensor([[NAN, 0.1], [INF, 0.1], [-INF, 0.1], [1e30, 0.1]], device=device).reshape(1, 1, 4, 2)
-    y = torch_like.grid_sample(x, grid, mode, padding_mode, False)
+    y = F.grid_sample(x, grid, mode, padding_mode, False)
     np.testing.assert_allclose(y.detach().numpy().ravel(), NOWHERE[mode, padding_mode], rtol=1e-6)
     y.nan_to_num().sum().backward()
     assert np.isfinite(x.grad.numpy()).all()

@@ -10,6 +10,7 @@ from .optimizer import Optimizer
 from .rmsprop import Adadelta, Adagrad, RMSprop
 from .rule import RuleOptimizer
 from .sgd import LARS, SGD
+from .sparse_adam import SparseAdam
 from .zero import ZeroRedundancyOptimizer
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "RuleOptimizer",
+    "SparseAdam",
     "ZeroRedundancyOptimizer",
     "lr_scheduler",
     "swa_utils",

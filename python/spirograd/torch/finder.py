@@ -144,6 +144,7 @@ MOVED = {
     "autograd.grad_mode": "",
     "autograd.variable": "autograd",
     "functional": "",
+    "nn.attention.flex_attention": "nn.flex_attention",
     "random": "",
     "nn.utils.spectral_norm": "nn.utils.old_norms",
     "nn.utils.weight_norm": "nn.utils.old_norms",

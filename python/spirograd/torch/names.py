@@ -9,6 +9,7 @@ _FILES = {
     "containers": "container",
     "convolution": "conv",
     "embedding": "sparse",
+    "less_common": "loss",
     "recurrent": "rnn",
     "sync_batch_norm": "batchnorm",
 }
@@ -18,6 +19,8 @@ _CLASSES = {
     **dict.fromkeys(("Flatten", "Unflatten"), "flatten"),
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "pixelshuffle"),
     **dict.fromkeys(("Conv", "ConvTranspose"), "conv"),
+    **dict.fromkeys(("CrossMapLRN",), "normalization"),
+    **dict.fromkeys(("FractionalMaxPool",), "pooling"),
     **{name: name.lower() for name in ("BatchNorm", "ChannelShuffle", "InstanceNorm", "Linear")},
 }
 
@@ -32,7 +35,8 @@ def module_of(kind: type) -> str:
     if place.startswith("spirograd.optim.lr_scheduler."):
         return "torch.optim.lr_scheduler"
     if package == "spirograd.optim" and file not in ("optimizer", "swa_utils"):
-        return "torch.optim" if name in ("Adafactor", "Muon") else f"torch.optim.{name.lower()}"
+        found = "sparse_adam" if file == "sparse_adam" else name.lower()
+        return "torch.optim" if name in ("Adafactor", "Muon") else f"torch.optim.{found}"
     if place.startswith(("spirograd.nn.", "spirograd.optim.", "spirograd.utils.data.")):
         return (
             "torch.utils.data.distributed"

@@ -99,7 +99,7 @@ def grid_sampler(
     """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
     mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
     padding = ("zeros", "border", "reflection")[padding_mode]
-    return written.grid_sample(input, grid, mode, padding, align_corners)
+    return functional.grid_sample(input, grid, mode, padding, align_corners)
 
 
 grid_sampler_2d = grid_sampler_3d = grid_sampler

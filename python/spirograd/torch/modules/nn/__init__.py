@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from ....nn.functional import LinearCrossEntropyOptions
+from ....nn.parallel import DataParallel
 from ....nn.recurrent import RNNBase
-from .linear_loss import LinearCrossEntropyLoss, LinearCrossEntropyOptions
-from .parallel import DataParallel
-from .rare import CrossMapLRN2d, FractionalMaxPool2d, FractionalMaxPool3d, TripletMarginWithDistanceLoss
 
-__all__ = ["CrossMapLRN2d", "DataParallel", "FractionalMaxPool2d", "FractionalMaxPool3d", "LinearCrossEntropyLoss"]
-__all__ += ["LinearCrossEntropyOptions", "RNNBase", "TripletMarginWithDistanceLoss"]
+__all__ = ["DataParallel", "LinearCrossEntropyOptions", "RNNBase"]

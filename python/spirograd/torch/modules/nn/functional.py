@@ -8,13 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import nn
-from ...._core import Tensor, cat, minimum
+from ...._core import Tensor, cat
 from ...arguments import NEWER_LOSSES, legacy_reduction
-from ...functions.algebra import pdist
 from ..overrides import handle_torch_function, has_torch_function, has_torch_function_variadic
-from .fractional import fractional_max_pool2d, fractional_max_pool3d
-from .linear_loss import linear_cross_entropy
-from .spatial import affine_grid, grid_sample
 
 F = nn.functional
 
@@ -81,32 +77,6 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     return F.interpolate(input, size, scale_factor, "bilinear", True)
 
 
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window: the root of the sum of powers."""
-    height, width = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
-    mean = F.avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return (mean.sign() * F.relu(mean.abs()) * (height * width)).pow(1 / norm_type)
-
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Callable[..., Tensor] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
-    """triplet_margin_loss with another distance."""
-    distance = distance_function or F.pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = minimum(far, distance(positive, negative))
-    losses = F.relu(margin + near - far)
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
-
-
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -167,17 +137,4 @@ class _Reduction:
 
 __all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
 __all__ += ["_Reduction", "handle_torch_function", "has_torch_function", "has_torch_function_variadic"]
-__all__ += [
-    "affine_grid",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "grid_sample",
-    "linear_cross_entropy",
-    "lp_pool2d",
-    "multi_head_attention_forward",
-    "pdist",
-    "triplet_margin_with_distance_loss",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
+__all__ += ["multi_head_attention_forward", "upsample", "upsample_bilinear", "upsample_nearest"]

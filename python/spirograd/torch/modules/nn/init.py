@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -26,21 +26,8 @@ __all__ = [name for name in _OLD.split() if hasattr(init, f"{name}_")]
 globals().update({name: _old(name) for name in __all__})
 
 
-def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
-    """Inputs and outputs of a weight [outputs, inputs, ...], each times the size of the kernel."""
-    if tensor.ndim < 2:
-        raise ValueError(f"_calculate_fan_in_and_fan_out: shape {list(tensor.shape)}; give two dimensions or more")
-    kernel = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * kernel, tensor.shape[0] * kernel
-
-
-def _calculate_correct_fan(tensor: Any, mode: str) -> int:
-    """One of the two, by "fan_in" or "fan_out"."""
-    if mode.lower() not in ("fan_in", "fan_out"):
-        raise ValueError(f"_calculate_correct_fan: mode '{mode}' is unknown; use fan_in or fan_out")
-    return _calculate_fan_in_and_fan_out(tensor)[mode.lower() == "fan_out"]
-
-
+_calculate_fan_in_and_fan_out = functools.partial(init._fans, "_calculate_fan_in_and_fan_out")
+_calculate_correct_fan = functools.partial(init._fan, "_calculate_correct_fan")
 __all__ += ["_calculate_correct_fan", "_calculate_fan_in_and_fan_out"]
 
 

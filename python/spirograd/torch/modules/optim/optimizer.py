@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ....nn.hooks import RemovableHandle
 from ....optim import Optimizer
+from ....optim.hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,40 +16,6 @@ __all__ += ["_dispatch_sqrt", "_get_capturable_supported_devices", "_use_grad_fo
 
 ParamsT = Iterable[Any]
 _params_t = ParamsT
-
-
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(optimizer, args, kwargs) before each step() of any optimiser."""
-    return _of_all("pre", hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(optimizer, args, kwargs) after each step() of any optimiser."""
-    return _of_all("post", hook)
-
-
-_hooks: dict[str, dict[int, Any]] = {"pre": {}, "post": {}}
-
-
-def _of_all(kind: str, hook: Callable[..., Any]) -> RemovableHandle:
-    if not isinstance(vars(Optimizer).get(f"_{kind}_hooks"), _Joined):
-        setattr(Optimizer, f"_{kind}_hooks", _Joined(kind))
-    handle = RemovableHandle(_hooks[kind])
-    _hooks[kind][handle.id] = hook
-    return handle
-
-
-class _Joined:
-    """The attribute of an optimiser that has its hooks: those of all optimisers are before its own."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind, self.name = kind, f"_{kind}_hooks"
-
-    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
-        return self if optimizer is None else ChainMap(vars(optimizer).setdefault(self.name, {}), _hooks[self.kind])
-
-    def __set__(self, optimizer: Any, hooks: dict[int, Any]) -> None:
-        vars(optimizer)[self.name] = hooks
 
 
 class _Required:

@@ -1,12 +1,12 @@
-"""torch.optim.SparseAdam: Adam that leaves rows alone which have no gradient."""
+"""Adam that leaves rows alone which have no gradient."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...._core import Tensor, tensor, where, zeros_like
-from ....base.grad_mode import enable_grad, no_grad
-from ....optim import Optimizer
+from .._core import Tensor, tensor, where, zeros_like
+from ..base.grad_mode import enable_grad, no_grad
+from .optimizer import Optimizer
 
 __all__ = ["SparseAdam"]
 
@@ -26,6 +26,14 @@ class SparseAdam(Optimizer):
 
     Raises:
         ValueError: lr or eps is not above 0, or a beta is not in [0, 1).
+
+    Example:
+        >>> table = sg.nn.Embedding(3, 2)
+        >>> optimizer, before = sg.optim.SparseAdam(table.parameters()), table.weight.detach().clone()
+        >>> table(sg.tensor([1])).sum().backward()
+        >>> optimizer.step()
+        >>> (table.weight != before).any(1).tolist()
+        [False, True, False]
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""torch.nn.attention.flex_attention: attention whose scores a function changes, and whose mask a function says.
+"""Attention whose scores a function changes, and whose mask a function says.
 
 Functions get tensors of indices that broadcast over [batch, heads, queries, keys]. With a mask alone, the fused kernel
 of scaled_dot_product_attention() runs; a function of scores is computed on the whole matrix of scores.
@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..... import _core
-from ....._core import Tensor
-from .....nn import functional as F
-from ...cuda import is_available
+from .. import _core
+from .._core import Tensor
+from . import functional as F
 
 __all__ = ["_DEFAULT_SPARSE_BLOCK_SIZE", "AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask"]
 __all__ += ["create_mask", "flex_attention", "noop_mask", "or_masks"]
@@ -228,7 +227,7 @@ def create_block_mask(
         B, H: None: one mask for all.
         device: where flex_attention() will run; None: the GPU, if there is one.
     """
-    device = device or ("cuda" if is_available() else "cpu")
+    device = device or ("gpu" if _core.Device.is_gpu_available() else "cpu")
     sides = _sides(BLOCK_SIZE)
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     rows, columns = -(-Q_LEN // sides[0]), -(-KV_LEN // sides[1])

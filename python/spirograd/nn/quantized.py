@@ -1,9 +1,10 @@
-"""torch.nn.quantized: operations of a model that would be quantised; they compute in fractions, as before convert()."""
+"""Operations of a model that would be quantised; they compute in fractions, as before convert()."""
 
 from __future__ import annotations
 
-from ...._core import Tensor, cat, relu
-from ....nn import Identity, Module
+from .._core import Tensor, cat, relu
+from .linear import Identity
+from .module import Module
 
 __all__ = ["FloatFunctional"]
 

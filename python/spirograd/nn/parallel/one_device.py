@@ -1,17 +1,17 @@
-"""torch.nn.parallel on one device."""
+"""PyTorch's way to use several devices in one process: here modules stay on one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..... import nn
-from ....._core import Tensor, cat
+from ..._core import Tensor, cat
+from ..module import Module
 
 __all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 
-class DataParallel(nn.Module):
+class DataParallel(Module):
     """A module on one device: the batch is not split.
 
     Args:
@@ -26,7 +26,7 @@ class DataParallel(nn.Module):
 
     def __init__(
         self,
-        module: nn.Module,
+        module: Module,
         device_ids: Sequence[Any] | None = None,
         output_device: Any = None,
         dim: int = 0,
@@ -41,7 +41,7 @@ class DataParallel(nn.Module):
 
 
 def data_parallel(
-    module: nn.Module,
+    module: Module,
     inputs: Any,
     device_ids: Any = None,
     output_device: Any = None,
@@ -67,7 +67,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         target_gpus: the devices.
         dim: the dimension.
     """
-    devices = [f"cuda:{place}" if isinstance(place, int) else place for place in target_gpus]
+    devices = [f"gpu:{place}" if isinstance(place, int) else place for place in target_gpus]
 
     def cut(x: Any) -> list[Any]:
         if isinstance(x, Tensor):
@@ -83,7 +83,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     """Tensors of several devices joined on one."""
-    device = f"cuda:{target_device}" if isinstance(target_device, int) else target_device
+    device = f"gpu:{target_device}" if isinstance(target_device, int) else target_device
     if isinstance(outputs[0], Tensor):
         return cat([x.to(device) for x in outputs], dim)
     if isinstance(outputs[0], dict):
@@ -91,7 +91,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     return type(outputs[0])(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
 
 
-def replicate(network: nn.Module, devices: Sequence[Any], detach: bool = False) -> list[nn.Module]:
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """The module for each device: one device is all that is taken.
 
     Raises:

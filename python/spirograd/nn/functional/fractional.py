@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...._core import Tensor, arange, rand
+from ..._core import Tensor, arange, rand
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
 
@@ -59,8 +59,19 @@ def fractional_max_pool2d(
 ) -> Any:
     """The largest elements of windows at random places that cover the image: [n, channels, rows, columns], n optional.
 
+    Args:
+        input: images.
+        kernel_size: of a window, one size or one for each dimension.
+        output_size: of the result; or
+        output_ratio: of its sizes to those of the input, below 1.
+        return_indices: gives the places in C order, too.
+
     Raises:
         ValueError: not exactly one of output_size and output_ratio is given.
+
+    Example:
+        >>> sg.nn.functional.fractional_max_pool2d(sg.ones(1, 1, 5, 5), 2, output_size=3).shape
+        (1, 1, 3, 3)
     """
     op = "fractional_max_pool2d"
     values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 2)
@@ -75,10 +86,12 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """fractional_max_pool2d() of volumes: [n, channels, planes, rows, columns], n optional.
+    """fractional_max_pool2d() of volumes, [n, channels, planes, rows, columns], n optional; the same arguments and
+    errors.
 
-    Raises:
-        ValueError: not exactly one of output_size and output_ratio is given.
+    Example:
+        >>> sg.nn.functional.fractional_max_pool3d(sg.ones(1, 4, 4, 4), 2, output_ratio=0.5).shape
+        (1, 2, 2, 2)
     """
     op = "fractional_max_pool3d"
     values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 3)

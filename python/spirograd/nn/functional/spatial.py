@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from ...._core import Tensor, arange, stack, where
-from ....base.steps import flat_in
+from ..._core import Tensor, arange, stack, where
+from ...base.steps import flat_in
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -33,6 +33,11 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Raises:
         ValueError: other shapes.
+
+    Example:
+        >>> theta = sg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> sg.nn.functional.affine_grid(theta, (1, 1, 1, 2)).flatten().tolist()
+        [-0.5, 0.0, 0.5, 0.0]
     """
     sizes = tuple(size)[2:]
     n = len(sizes)
@@ -96,6 +101,11 @@ def grid_sample(
 
     Raises:
         ValueError: other shapes, or another mode.
+
+    Example:
+        >>> image, middle = sg.tensor([[[[1.0, 3.0]]]]), sg.zeros(1, 1, 1, 2)
+        >>> sg.nn.functional.grid_sample(image, middle).item()
+        2.0
     """
     dims = input.ndim - 2
     if dims not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != dims:

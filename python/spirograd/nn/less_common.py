@@ -1,22 +1,37 @@
-"""Layers of torch.nn that few programs use."""
+"""Layers that few models have: pooling at random places, Caffe's normalisation, losses of other distances."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...._core import Tensor, pad
-from ....autograd import Function
-from ....nn import Module
-from .fractional import fractional_max_pool2d, fractional_max_pool3d
-from .functional import triplet_margin_with_distance_loss
+from .._core import Tensor, pad
+from ..autograd import Function
+from .functional import (
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    linear_cross_entropy,
+    triplet_margin_with_distance_loss,
+)
+from .linear import Linear
+from .module import Module
 
-__all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
+__all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LinearCrossEntropyLoss"]
 __all__ += ["TripletMarginWithDistanceLoss"]
 
 
 class TripletMarginWithDistanceLoss(Module):
-    """TripletMarginLoss with another distance."""
+    """TripletMarginLoss with another distance: three of [..., d] -> [].
+
+    Args:
+        distance_function, margin, swap, reduction: as in functional.triplet_margin_with_distance_loss().
+
+    Example:
+        >>> loss = sg.nn.TripletMarginWithDistanceLoss(margin=2.0)
+        >>> loss(sg.zeros(1, 2), sg.zeros(1, 2), sg.zeros(1, 2)).item()
+        2.0
+    """
 
     def __init__(
         self,
@@ -35,7 +50,15 @@ class TripletMarginWithDistanceLoss(Module):
 
 
 class FractionalMaxPool2d(Module):
-    """fractional_max_pool2d() as a module."""
+    """The largest elements of windows at random places: [n, channels, rows, columns] -> [n, channels, ...].
+
+    Args:
+        kernel_size, output_size, output_ratio, return_indices: as in functional.fractional_max_pool2d().
+
+    Example:
+        >>> sg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(sg.ones(1, 1, 6, 6)).shape
+        (1, 1, 3, 3)
+    """
 
     def __init__(
         self,
@@ -53,7 +76,7 @@ class FractionalMaxPool2d(Module):
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
-    """fractional_max_pool3d() as a module."""
+    """FractionalMaxPool2d of volumes: [n, channels, planes, rows, columns] -> [n, channels, ...]."""
 
     def forward(self, input: Tensor) -> Any:
         return fractional_max_pool3d(input, *self.options)
@@ -102,6 +125,13 @@ class CrossMapLRN2d(Module):
         alpha: factor of the mean square.
         beta: the exponent.
         k: what is added.
+
+    Raises:
+        ValueError: at the call, the input has not four dimensions.
+
+    Example:
+        >>> sg.nn.CrossMapLRN2d(3)(sg.ones(1, 4, 2, 2)).shape
+        (1, 4, 2, 2)
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
@@ -116,3 +146,54 @@ class CrossMapLRN2d(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LinearCrossEntropyLoss(Module):
+    """linear_cross_entropy() with a weight of its own, [num_classes, *out_features, in_features].
+
+    Args:
+        in_features: of the input.
+        num_classes: of the target.
+        out_features: d1, ... of the logits [n, num_classes, d1, ...].
+        bias: whether there is one.
+        device, dtype: of the weight.
+        reduction, weight, ignore_index, label_smoothing, options: as in functional.linear_cross_entropy().
+
+    Example:
+        >>> loss = sg.nn.LinearCrossEntropyLoss(3, 4)
+        >>> loss(sg.ones(2, 3), sg.tensor([0, 3])).shape
+        ()
+    """
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: Sequence[int] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        super().__init__()
+        self.sizes = (num_classes, *out_features)
+        self.options: dict[str, Any] = {
+            "reduction": reduction,
+            "ignore_index": ignore_index,
+            "label_smoothing": label_smoothing,
+        }
+        self.linear = Linear(in_features, math.prod(self.sizes), bias=bias, device=device, dtype=dtype)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        weight = self.linear.weight.reshape(*self.sizes, -1)
+        return linear_cross_entropy(
+            input, weight, target, linear_bias=self.linear.bias, weight=self.weight, **self.options
+        )

@@ -1,19 +1,20 @@
-"""torch.nn.grad: the gradients of convolutions, for backward() of one's own."""
+"""The gradients of convolutions, for backward() of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .... import autograd, nn
-from ...._core import Tensor, ones
-from ....base.grad_mode import enable_grad
+from .. import autograd
+from .._core import Tensor, ones
+from ..base.grad_mode import enable_grad
+from .functional import conv
 
 __all__ = [f"conv{n}d_{of}" for n in (1, 2, 3) for of in ("input", "weight")]
 
 
 def _gradients(n: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    convolution = getattr(nn.functional, f"conv{n}d")
+    convolution = getattr(conv, f"conv{n}d")
 
     def of_input(
         input_size: Any,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ...._core import Tensor
-from ....nn import Linear, Module, functional
+from ..._core import Tensor
+from .linear import linear
+from .loss import cross_entropy
 
-__all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "linear_cross_entropy"]
+__all__ = ["LinearCrossEntropyOptions", "linear_cross_entropy"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,11 @@ def linear_cross_entropy(
 
     Raises:
         ValueError: the shapes do not fit.
+
+    Example:
+        >>> x, w = sg.zeros(2, 3), sg.zeros(4, 3)
+        >>> round(sg.nn.functional.linear_cross_entropy(x, w, sg.tensor([0, 3])).item(), 4)
+        1.3863
     """
     if input.ndim not in (1, 2) or linear_weight.ndim < 2:
         raise ValueError(
@@ -57,49 +61,8 @@ def linear_cross_entropy(
         )
     sizes = linear_weight.shape[:-1]
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = functional.linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
+    logits = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
     ignored = -100 if ignore_index is None else ignore_index
-    return functional.cross_entropy(
+    return cross_entropy(
         logits.unflatten(-1, sizes), target, weight, ignored, reduction, label_smoothing=label_smoothing
     )
-
-
-class LinearCrossEntropyLoss(Module):
-    """linear_cross_entropy() with a weight of its own, [num_classes, *out_features, in_features].
-
-    Args:
-        in_features: of the input.
-        num_classes: of the target.
-        out_features: d1, ... of the logits [n, num_classes, d1, ...].
-        bias: whether there is one.
-        device, dtype: of the weight.
-        reduction, weight, ignore_index, label_smoothing, options: as in linear_cross_entropy().
-    """
-
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: Sequence[int] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        weight: Tensor | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__()
-        self.sizes, self.options = (num_classes, *out_features), options
-        count = num_classes
-        for size in out_features:
-            count *= size
-        self.linear = Linear(in_features, count, bias=bias, device=device, dtype=dtype)
-        self.register_buffer("weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        weight = self.linear.weight.reshape(*self.sizes, -1)
-        return linear_cross_entropy(
-            input, weight, target, linear_bias=self.linear.bias, weight=self.weight, **self.options
-        )

@@ -1,12 +1,12 @@
-"""torch.nn.utils.fusion: a batch norm in evaluation as part of the layer before it."""
+"""A batch norm in evaluation as part of the layer before it."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
-from ....._core import Tensor
-from .....nn import Parameter
+from ..._core import Tensor
+from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

@@ -1,11 +1,11 @@
-"""torch.nn.parallel.scatter_gather: batches cut for devices, and joined."""
+"""Batches cut for devices, and joined."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from . import gather, scatter
+from .one_device import gather, scatter
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ....._core import Tensor
-from .....base.grad_mode import no_grad
-from .....nn import Module, Parameter
-from .....nn.functional import normalize
-from .....nn.utils.parametrizations import norm_of_slices
+from ..._core import Tensor
+from ...base.grad_mode import no_grad
+from ..functional import normalize
+from ..module import Module
+from ..parameter import Parameter
+from .parametrizations import norm_of_slices
 
 __all__ = ["SpectralNorm", "WeightNorm", "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
 
