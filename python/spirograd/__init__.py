@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import pkgutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +47,17 @@ if TYPE_CHECKING:
     from . import fx as fx
     from . import generation as generation
     from . import linalg as linalg
+    from . import masked as masked
     from . import metrics as metrics
     from . import models as models
+    from . import nested as nested
     from . import nn as nn
     from . import onnx as onnx
     from . import ops as ops
     from . import optim as optim
     from . import profiler as profiler
     from . import progress as progress
+    from . import quasirandom as quasirandom
     from . import regions as regions
     from . import serialization as serialization
     from . import signal as signal
@@ -101,39 +105,10 @@ if TYPE_CHECKING:
 # Work in flight must end before C++ and the drivers are shut down.
 atexit.register(_core._drain)
 
-_lazy = (
-    "accelerator",
-    "amp",
-    "autograd",
-    "callbacks",
-    "datasets",
-    "distributed",
-    "distributions",
-    "fft",
-    "func",
-    "fx",
-    "generation",
-    "linalg",
-    "metrics",
-    "models",
-    "nn",
-    "onnx",
-    "ops",
-    "optim",
-    "profiler",
-    "progress",
-    "regions",
-    "serialization",
-    "signal",
-    "sparse",
-    "special",
-    "testing",
-    "text",
-    "training",
-    "transforms",
-    "utils",
-    "viz",
-)
+# Modules that are imported when they are first used: all but those for the package itself, or for another package.
+_HIDDEN = {"base", "cli", "compiler", "einops", "engine", "examples", "scalar", "torch", "tracer"}
+_modules = {module.name for module in pkgutil.iter_modules(sys.modules[__name__].__path__)}
+_lazy = sorted(name for name in _modules - _HIDDEN if not name.startswith("_"))
 # Modules that are available under these names as well.
 _elsewhere = {
     "inverse": "linalg.inv",

@@ -1,5 +1,6 @@
-"""Special functions, under the names of torch.special: made of the package's operations, so they have gradients and run
-on every device; docs/numerics.md has their errors.
+"""Special functions, under the names of torch.special, made of the package's operations: they run on every device. They
+have gradients, without, as in PyTorch, Bessel's functions of real numbers, Airy's and orthogonal polynomials.
+docs/numerics.md has their errors.
 """
 
 from .._core import erf as erf
@@ -30,7 +31,10 @@ from .gamma import multigammaln as multigammaln
 from .gamma import polygamma as polygamma
 from .gamma import psi as psi
 from .gamma import zeta as zeta
+from .normal import erfcx as erfcx
 from .normal import erfinv as erfinv
 from .normal import log_ndtr as log_ndtr
 from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
+from .orthogonal import *  # noqa: F403
+from .waves import *  # noqa: F403

@@ -14,8 +14,8 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from .._core import Tensor
+from ..base.out import placed
 from ..nn import Parameter
-from .arguments import placed
 
 __all__ = ["INITS", "MODULES", "DisableTorchFunction", "DisableTorchFunctionSubclass", "answering", "asked"]
 __all__ += ["ask_always", "disabled", "is_enabled", "modes", "overridable", "plain"]

@@ -10,10 +10,11 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from .._core import Tensor, tensor
+from ..base.out import placed
 from .absent import Meta
 from .layouts import arranged, channels_last, channels_last_3d, memory_format, preserve_format, strided
 
-__all__ = ["FACTOR_FIRST", "NEWER_LOSSES", "adapted", "factor_first", "legacy_reduction", "placed", "without_layout"]
+__all__ = ["FACTOR_FIRST", "NEWER_LOSSES", "adapted", "factor_first", "legacy_reduction", "without_layout"]
 
 # They say where or how memory is laid out: there is one way here.
 _OF_NUMBERS = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow")
@@ -96,20 +97,6 @@ def without_layout(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
     for name in _WITHOUT_MEANING:
         arguments.pop(name, None)
     return arguments
-
-
-def placed(op: str, result: Any, out: Any) -> Any:
-    """Writes a result into `out`, which takes its shape when it has no elements, as in PyTorch."""
-    if isinstance(out, (list, tuple)):
-        return tuple(placed(op, part, place) for part, place in zip(result, out, strict=True))
-    if out.requires_grad or result.requires_grad:
-        raise RuntimeError(f"{op}: out= carries no gradient, and an argument requires one; use the result instead")
-    if out.shape == result.shape:
-        return out.copy_(result)
-    if out.numel():
-        raise RuntimeError(f"{op}: out has shape {list(out.shape)}, the result {list(result.shape)}; make them equal")
-    out.data = result.to(out.dtype)
-    return out
 
 
 def legacy_reduction(loss: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ... import _core, distributions, linalg
 from ..._core import Tensor
-from ..arguments import placed, without_layout
+from ...base.out import placed
+from ..arguments import without_layout
 
 __all__ = [
     "_log_softmax_backward_data",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import _core, conj, linalg
 from ..._core import Tensor
 from ...base.dtypes import finfo
-from ..arguments import placed
+from ...base.out import placed
 from ..functions.algebra import cross as _cross
 from ..functions.algebra import vander as _vander
 from ..functions.factors import ldl_factor, ldl_factor_ex, ldl_solve

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._core import Tensor, broadcast_tensors, float32, float64, full_like, get_default_dtype, result_type, where
+from .._core import Tensor, broadcast_tensors, float32, float64, full_like, get_default_dtype, result_type, where
 
 __all__ = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w"]
 __all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
@@ -50,6 +50,13 @@ def chebyshev_polynomial_t(input: Any, n: Any) -> Tensor:
     Args:
         input: where.
         n: the degrees; below 0 they give 0. One of both is a tensor.
+
+    Raises:
+        TypeError: neither is a tensor, or the type is a half one.
+
+    Example:
+        >>> sg.special.chebyshev_polynomial_t(sg.tensor([0.5]), 2).tolist()
+        [-0.5]
     """
     return _by_recurrence("chebyshev_polynomial_t", input, n, lambda x: x, _chebyshev)
 
@@ -104,7 +111,12 @@ def hermite_polynomial_he(input: Any, n: Any) -> Tensor:
 
 
 def laguerre_polynomial_l(input: Any, n: Any) -> Tensor:
-    """Laguerre's polynomials; arguments as in chebyshev_polynomial_t."""
+    """Laguerre's polynomials; arguments as in chebyshev_polynomial_t.
+
+    Example:
+        >>> sg.special.laguerre_polynomial_l(sg.tensor([2.0]), 1).tolist()
+        [-1.0]
+    """
 
     def step(k: int, x: Tensor, here: Tensor, before: Tensor) -> Tensor:
         return ((2 * k + 1 - x) * here - k * before) / (k + 1)
@@ -113,7 +125,12 @@ def laguerre_polynomial_l(input: Any, n: Any) -> Tensor:
 
 
 def legendre_polynomial_p(input: Any, n: Any) -> Tensor:
-    """Legendre's polynomials; arguments as in chebyshev_polynomial_t."""
+    """Legendre's polynomials; arguments as in chebyshev_polynomial_t.
+
+    Example:
+        >>> sg.special.legendre_polynomial_p(sg.tensor([2.0]), 2).tolist()
+        [5.5]
+    """
 
     def step(k: int, x: Tensor, here: Tensor, before: Tensor) -> Tensor:
         return ((2 * k + 1) * x * here - k * before) / (k + 1)

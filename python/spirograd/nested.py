@@ -1,4 +1,10 @@
-"""torch.nested: tensors that differ in the size of their first dimension, one behind the other in memory."""
+"""Tensors that differ in the size of their first dimension, one behind the other in memory; names of torch.nested.
+
+Example:
+    >>> pair = sg.nested.nested_tensor([sg.ones(1, 2), sg.ones(3, 2)])
+    >>> sg.nested.to_padded_tensor(pair * 2, 0.0).sum(-1).tolist()
+    [[4.0, 0.0, 0.0], [4.0, 4.0, 4.0]]
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from ... import _core
-from ..._core import Tensor
-from ...base.stand_in import StandIn
+from . import _core
+from ._core import Tensor
+from .base.stand_in import StandIn
 
 __all__ = ["NestedTensor", "as_nested_tensor", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
 

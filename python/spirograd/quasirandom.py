@@ -1,13 +1,13 @@
-"""torch.quasirandom: Sobol's sequence. SciPy has its table of directions."""
+"""Sobol's sequence: points that fill a cube evenly. SciPy has its table of directions."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any, ClassVar
 
-from ... import _core
-from ..._core import Tensor
-from ..arguments import placed
+from . import _core
+from ._core import Tensor
+from .base.out import placed
 
 __all__ = ["SobolEngine"]
 
@@ -23,6 +23,10 @@ class SobolEngine:
     Raises:
         ValueError: there is no such dimension.
         ImportError: SciPy is not installed.
+
+    Example:
+        >>> sg.quasirandom.SobolEngine(2).draw(3).tolist()
+        [[0.0, 0.0], [0.5, 0.5], [0.75, 0.25]]
     """
 
     MAXBIT: ClassVar[int] = 30

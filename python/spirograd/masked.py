@@ -1,6 +1,13 @@
-"""torch.masked: reductions and normalisations of the elements where a mask is true.
+"""Reductions and normalisations of the elements where a mask is true, under the names of torch.masked.
 
 Elsewhere is what changes nothing: 0 in a sum. What has no elements at all gets that, or NaN.
+
+Example:
+    >>> x, mask = sg.tensor([1.0, 2.0, 9.0]), sg.tensor([True, True, False])
+    >>> sg.masked.mean(x, mask=mask).item()
+    1.5
+    >>> sg.masked.softmax(x, 0, mask=mask)
+    tensor([0.2689, 0.7311, 0.0000])
 """
 
 from __future__ import annotations
@@ -9,10 +16,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ... import _core
-from ..._core import Tensor, where
-from ...base.dtypes import iinfo
-from ...linalg import vector_norm
+from . import _core
+from ._core import Tensor, where
+from .base.dtypes import iinfo
+from .linalg import vector_norm
 
 __all__ = ["amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "log_softmax", "logaddexp"]
 __all__ += ["logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std"]

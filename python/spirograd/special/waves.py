@@ -1,4 +1,4 @@
-"""Bessel functions and Airy's: polynomials near 0, and far from it what multiplies a sine or an
+"""Bessel functions of real numbers and Airy's: polynomials near 0, and far from it what multiplies a sine or an
 exponential. They have no gradients, and those that turn are NaN at infinity, as in PyTorch.
 """
 
@@ -7,9 +7,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...._core import Tensor, abs, cos, exp, get_default_dtype, log, sign, sin, sqrt, where
-from ....special import i0, i1, polynomials
-from ....special.base import in_full, interpolated
+from .._core import Tensor, abs, cos, exp, get_default_dtype, log, sign, sin, sqrt, where
+from . import polynomials
+from .base import in_full, interpolated
+from .bessel import i0, i1
 
 __all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1"]
 __all__ += ["modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1"]
@@ -86,7 +87,12 @@ def _airy(x: Tensor) -> Tensor:
 
 
 def bessel_j0(input: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 0."""
+    """The Bessel function of the first kind of order 0.
+
+    Example:
+        >>> sg.special.bessel_j0(sg.tensor([0.0, 2.0]))
+        tensor([1.0000, 0.2239])
+    """
     return _values(lambda x: _j(x, 0), input)
 
 
@@ -96,7 +102,12 @@ def bessel_j1(input: Tensor) -> Tensor:
 
 
 def bessel_y0(input: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 0; NaN below 0."""
+    """The Bessel function of the second kind of order 0; NaN below 0.
+
+    Example:
+        >>> sg.special.bessel_y0(sg.tensor([1.0, -1.0]))
+        tensor([0.0883,    nan])
+    """
     return _values(lambda x: _y(x, 0), input)
 
 
@@ -116,7 +127,12 @@ def modified_bessel_i1(input: Tensor) -> Tensor:
 
 
 def modified_bessel_k0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 0; NaN below 0."""
+    """The modified Bessel function of the second kind of order 0; NaN below 0.
+
+    Example:
+        >>> sg.special.modified_bessel_k0(sg.tensor([1.0]))
+        tensor([0.4210])
+    """
     return _values(lambda x: _k(x, 0, False), input)
 
 
@@ -141,10 +157,20 @@ def _spherical(x: Tensor) -> Tensor:
 
 
 def spherical_bessel_j0(input: Tensor) -> Tensor:
-    """sin(x) / x; 1 at 0."""
+    """sin(x) / x; 1 at 0.
+
+    Example:
+        >>> sg.special.spherical_bessel_j0(sg.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.8415])
+    """
     return _values(_spherical, input)
 
 
 def airy_ai(input: Tensor) -> Tensor:
-    """Airy's function Ai."""
+    """Airy's function Ai.
+
+    Example:
+        >>> sg.special.airy_ai(sg.tensor([0.0]))
+        tensor([0.3550])
+    """
     return _values(_airy, input)
