@@ -10,10 +10,12 @@ Example:
     ((4,), (4,))
 """
 
+from . import bases as bases
 from . import constraints as constraints
 from . import kl as kl
 from . import kl_pairs as kl_pairs
 from . import transforms as transforms
+from . import utils as utils
 from .composed import *  # noqa: F403
 from .constraint_registry import biject_to as biject_to
 from .constraint_registry import transform_to as transform_to

@@ -9,11 +9,16 @@ from . import constraints
 from .constraints import Constraint
 from .transforms import (
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
     ExpTransform,
+    IndependentTransform,
     LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     SigmoidTransform,
     SoftmaxTransform,
+    StackTransform,
     StickBreakingTransform,
     Transform,
 )
@@ -98,7 +103,27 @@ _register(constraints.half_open_interval, _to_interval)
 _register(constraints.real, lambda constraint: ComposeTransform([]))
 _register(constraints.less_than, lambda c: ComposeTransform([ExpTransform(), AffineTransform(c.upper_bound, -1.0)]))
 _register(constraints.lower_cholesky, lambda constraint: LowerCholeskyTransform())
-biject_to.register(constraints.independent, lambda constraint: biject_to(constraint.base_constraint))
-transform_to.register(constraints.independent, lambda constraint: transform_to(constraint.base_constraint))
 biject_to.register(constraints.simplex, lambda constraint: StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda constraint: SoftmaxTransform())
+transform_to.register(constraints.positive_definite, lambda constraint: PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda constraint: PositiveDefiniteTransform())
+
+
+def _register_composed(find: ConstraintRegistry) -> None:
+    def independent(c: Any) -> Transform:
+        return IndependentTransform(find(c.base_constraint), c.reinterpreted_batch_ndims)
+
+    def cat(c: Any) -> Transform:
+        return CatTransform([find(part) for part in c.cseq], c.dim, c.lengths)
+
+    def stack(c: Any) -> Transform:
+        return StackTransform([find(part) for part in c.cseq], c.dim)
+
+    find.register(constraints.independent, independent)
+    find.register(constraints.cat, cat)
+    find.register(constraints.stack, stack)
+    find.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
+
+
+_register_composed(biject_to)
+_register_composed(transform_to)

@@ -1,18 +1,17 @@
-"""torch.distributions.utils: what distributions of other people's are built from."""
+"""What distributions are built from; the names of torch.distributions.utils."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .... import _core
-from ...._core import Tensor
-from ....base.dtypes import finfo
-from ....base.grad_mode import enable_grad
-from ....base.types import DTypeLike
-from ....distributions.distribution import sum_rightmost as _sum_rightmost
-from ....distributions.distribution import together
-from ....nn import functional as F
+from .. import _core, linalg
+from .._core import Tensor
+from ..base.dtypes import finfo
+from ..base.grad_mode import enable_grad
+from ..base.types import DTypeLike
+from .distribution import sum_rightmost as _sum_rightmost
+from .distribution import together
 
 __all__ = ["_standard_normal", "_sum_rightmost", "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs"]
 __all__ += ["probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix"]
@@ -27,6 +26,10 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     Raises:
         ValueError: shapes that do not broadcast, or a value that is neither.
+
+    Example:
+        >>> [x.shape for x in sg.distributions.utils.broadcast_all(1.0, sg.zeros(2))]
+        [(2,), (2,)]
     """
     return tuple(_core.broadcast_tensors(*together(*values)))
 
@@ -39,7 +42,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of logits: those of a coin, or of the classes along the last dimension."""
-    return logits.sigmoid() if is_binary else F.softmax(logits, -1)
+    return logits.sigmoid() if is_binary else _core.softmax(logits, -1)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
@@ -70,7 +73,19 @@ def _below(size: int, diagonal: int) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """[..., elements] -> [..., n, n]: the elements row by row in a lower triangle, zeros above it."""
+    """[..., elements] -> [..., n, n]: the elements row by row in a lower triangle, zeros above it.
+
+    Args:
+        vec: the elements.
+        diag: the last diagonal of the triangle.
+
+    Raises:
+        ValueError: no triangle has so many elements.
+
+    Example:
+        >>> sg.distributions.utils.vec_to_tril_matrix(sg.tensor([1.0, 2.0, 3.0])).tolist()
+        [[1.0, 0.0], [2.0, 3.0]]
+    """
     sides = -(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5
     size = round(sides / 2)
     if _below(size, diag).numel() != vec.shape[-1]:
@@ -90,3 +105,17 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     if not -size <= diag < size:
         raise ValueError(f"tril_matrix_to_vec: diagonal {diag} of a matrix of {size} rows; use -{size} to {size - 1}")
     return mat.reshape(*mat.shape[:-2], size * size).index_select(-1, _below(size, diag).to(mat.device))
+
+
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The lower factor L of the covariance inverse(P) = L L^T."""
+    factor = linalg.cholesky(P.flip((-2, -1)))
+    upright = factor.flip((-2, -1)).mT
+    identity = _core.eye(P.shape[-1], dtype=P.dtype, device=P.device)
+    return linalg.solve_triangular(upright, identity.expand(P.shape), upper=False)
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """The sigmoid, neither 0 nor 1."""
+    limits = finfo(x.dtype)
+    return x.sigmoid().clamp(limits.tiny, 1.0 - limits.eps)
