@@ -77,6 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "func": {"autograd", "nn"},
     "fx": {"nn"},
     "signal": {"_complex", "fft", "nn"},
+    "_functions": {"_complex", "autograd", "distributions", "linalg", "nn"},
     "optim": {"distributed", "nn", "tracer"},
     "einops": {"nn"},
     "onnx": {"nn", "serialization"},
@@ -92,6 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "torch": {
         "__init__",
         "_complex",
+        "_functions",
         "accelerator",
         "amp",
         "autograd",

@@ -188,17 +188,23 @@ def _runs(name: str, probe: _Probe, kinds: dict[str, str]) -> str:
     return "; ".join(w for w in (own, words) if w)
 
 
+_OF_VECTORS = ("cross", "diagonal", "vander", "vecdot")
+
+
 def _linalg() -> list[Entry]:
     made = []
     for name in linalg.__all__:
         f = getattr(linalg, name)
         if inspect.isclass(f):
             continue
-        parts = name in ("norm", "vector_norm", "matrix_norm", "matrix_power", "multi_dot")
+        parts = name in ("norm", "vector_norm", "matrix_norm", "matrix_power", "multi_dot", *_OF_VECTORS)
         runs, types = ("tensor operations", "float") if parts else ("LAPACK on the CPU", "float32, float64")
         shapes = _shapes(f.__doc__ or "", "", 0)
         place = f"python/{f.__module__.replace('.', '/')}.py"
-        made.append(Entry(f"linalg.{name}", shapes, types, "any", runs, place, []))
+        if f is _core.matmul:
+            continue
+        gradient = "-" if name in ("ldl_factor", "ldl_factor_ex", "ldl_solve", "matrix_rank") else "any"
+        made.append(Entry(f"linalg.{name}", shapes, types, gradient, runs, place, []))
     return made
 
 

@@ -81,9 +81,18 @@ if TYPE_CHECKING:
     from ._complex import real as real
     from ._complex import view_as_complex as view_as_complex
     from ._complex import view_as_real as view_as_real
+    from ._functions.elementwise import *  # noqa: F403
+    from ._functions.places import *  # noqa: F403
+    from ._functions.quantised import *  # noqa: F403
+    from ._functions.random import *  # noqa: F403
+    from ._functions.shapes import *  # noqa: F403
+    from ._functions.statistics import *  # noqa: F403
     from .accelerator import Event as Event
     from .accelerator import memory_summary as memory_summary
     from .compiler import compile as compile
+    from .linalg._packed import *  # noqa: F403
+    from .linalg._solutions import *  # noqa: F403
+    from .linalg._vectors import *  # noqa: F403
     from .serialization import load as load
     from .serialization import load_safetensors as load_safetensors
     from .serialization import load_weights as load_weights
@@ -91,6 +100,8 @@ if TYPE_CHECKING:
     from .serialization import save_safetensors as save_safetensors
     from .serialization import save_weights as save_weights
     from .serialization import savez as savez
+    from .signal import istft as istft
+    from .signal import stft as stft
     from .sparse import sparse_coo_tensor as sparse_coo_tensor
     from .sparse import sparse_csr_tensor as sparse_csr_tensor
     from .sparse import spmm as spmm
@@ -99,8 +110,11 @@ if TYPE_CHECKING:
     from .training.fit import predict as predict
 
     autocast = amp.autocast
-    det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
+    cross, det, logdet, matrix_exp, slogdet = linalg.cross, linalg.det, linalg.logdet, linalg.matrix_exp, linalg.slogdet
     inverse, pinverse, matrix_power = linalg.inv, linalg.pinv, linalg.matrix_power
+    digamma, erfinv, i0, lgamma, logit = special.digamma, special.erfinv, special.i0, special.lgamma, special.logit
+    igamma, igammac, mvlgamma = special.gammainc, special.gammaincc, special.multigammaln
+    polygamma, sinc = special.polygamma, special.sinc
 
 # Work in flight must end before C++ and the drivers are shut down.
 atexit.register(_core._drain)
@@ -109,24 +123,35 @@ atexit.register(_core._drain)
 _HIDDEN = {"base", "cli", "compiler", "einops", "engine", "examples", "scalar", "torch", "tracer"}
 _modules = {module.name for module in pkgutil.iter_modules(sys.modules[__name__].__path__)}
 _lazy = sorted(name for name in _modules - _HIDDEN if not name.startswith("_"))
-# Modules that are available under these names as well.
-_elsewhere = {
-    "inverse": "linalg.inv",
-    "pinverse": "linalg.pinv",
-    "Event": "accelerator.Event",
-    "autocast": "amp.autocast",
-    "memory_summary": "accelerator.memory_summary",
-    "compile": "compiler.compile",
-    "fit": "training.fit",
-    "evaluate": "training.evaluate",
-    "predict": "training.predict",
+# Names of modules that are available here as well, and such under another name.
+_PLACES = {
+    "_complex": """angle cdouble cfloat complex complex64 complex128 conj imag polar real view_as_complex
+        view_as_real""",
+    "_functions.elementwise": """copysign fill float_power fmax fmin frexp gcd heaviside isneginf isposinf isreal lcm
+        ldexp logaddexp2 nextafter rsub signbit""",
+    "_functions.places": """as_strided_scatter diagonal_scatter index_reduce nonzero_static put segment_reduce
+        select_scatter slice_scatter""",
+    "_functions.quantised": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
+    "_functions.random": "binomial fork_rng poisson",
+    "_functions.shapes": """column_stack combinations diagflat dsplit empty_permuted empty_strided frombuffer
+        unravel_index vander""",
+    "_functions.statistics": "cumulative_trapezoid gradient histc histogram histogramdd mode trapezoid trapz",
+    "accelerator": "Event memory_summary",
+    "amp": "autocast",
+    "compiler": "compile",
+    "linalg": "cross det logdet matrix_exp matrix_power slogdet",
+    "linalg._packed": "geqrf ormqr",
+    "linalg._solutions": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
+    "linalg._vectors": "addr adjoint cdist dist renorm trace",
+    "serialization": "load load_safetensors load_weights save save_safetensors save_weights savez",
+    "signal": "istft stft",
+    "sparse": "sparse_coo_tensor sparse_csr_tensor spmm",
+    "special": "digamma erfinv i0 lgamma logit polygamma sinc",
+    "training": "evaluate fit predict",
 }
-_files = ("load", "load_safetensors", "load_weights", "save", "save_safetensors", "save_weights", "savez")
-_elsewhere |= {name: f"serialization.{name}" for name in _files}
-_complex = ("angle", "cdouble", "cfloat", "complex", "complex64", "complex128", "conj", "imag", "polar", "real")
-_elsewhere |= {name: f"_complex.{name}" for name in (*_complex, "view_as_complex", "view_as_real")}
-_elsewhere |= {name: f"sparse.{name}" for name in ("sparse_coo_tensor", "sparse_csr_tensor", "spmm")}
-_elsewhere |= {name: f"linalg.{name}" for name in ("det", "logdet", "matrix_power", "slogdet")}
+_elsewhere = {name: f"{place}.{name}" for place, names in _PLACES.items() for name in names.split()}
+_elsewhere |= {"inverse": "linalg.inv", "pinverse": "linalg.pinv", "igamma": "special.gammainc"}
+_elsewhere |= {"igammac": "special.gammaincc", "mvlgamma": "special.multigammaln"}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
 __all__ += ["no_grad", "set_grad_enabled", *_lazy, *_elsewhere]
@@ -137,7 +162,7 @@ def __getattr__(name: str) -> Any:
     if name in _lazy:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _elsewhere:
-        module, _, attribute = _elsewhere[name].partition(".")
+        module, _, attribute = _elsewhere[name].rpartition(".")
         return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     if name == "cuda":
         raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')

@@ -7,6 +7,7 @@ and float64. A GPU tensor is copied there and back, which one `FallbackWarning` 
 themselves.
 """
 
+from .._core import matmul
 from . import _complex as _complex
 from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals
 from ._determinants import SlogdetResult, det, slogdet
@@ -16,11 +17,26 @@ from ._factors import LUFactorResult, LUResult, lu, lu_factor, lu_solve, lu_unpa
 from ._inverses import cholesky, inv, solve, solve_triangular
 from ._lapack import LinAlgError
 from ._norms import matrix_norm, norm, vector_norm
+from ._packed import LDLFactor, LDLFactorInfo, ldl_factor, ldl_factor_ex, ldl_solve
 from ._products import householder_product, matrix_power, multi_dot, pinv
+from ._solutions import (
+    cholesky_ex,
+    cond,
+    inv_ex,
+    lstsq,
+    lu_factor_ex,
+    matrix_rank,
+    solve_ex,
+    tensorinv,
+    tensorsolve,
+)
+from ._vectors import cross, diagonal, vander, vecdot
 
 __all__ = [
     "EigResult",
     "EighResult",
+    "LDLFactor",
+    "LDLFactorInfo",
     "LUFactorResult",
     "LUResult",
     "LinAlgError",
@@ -28,28 +44,45 @@ __all__ = [
     "SVDResult",
     "SlogdetResult",
     "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigvals",
     "eigvalsh",
     "householder_product",
     "inv",
+    "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
+    "lstsq",
     "lu",
     "lu_factor",
+    "lu_factor_ex",
     "lu_solve",
     "lu_unpack",
+    "matmul",
     "matrix_exp",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "multi_dot",
     "norm",
     "pinv",
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
     "vector_norm",
 ]

@@ -10,8 +10,6 @@ from typing import Any
 from ... import _core, linalg, sparse
 from ..._core import Device
 from ...base.stand_in import StandIn
-from ...base.types import DTypeLike
-from ...linalg import vector_norm  # `linalg` is the module beside this one, once that is imported
 from ...nn import Module, functional
 from ...nn._attributes import set_held
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
@@ -86,23 +84,6 @@ _METHODS = [
 ]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
 solve, dsmm = linalg.solve, sparse.mm
-
-
-def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
-    """pad() with one value."""
-    return _core.pad(input, pad, value=value)
-
-
-def grid_sampler(
-    input: _core.Tensor, grid: _core.Tensor, interpolation_mode: int, padding_mode: int, align_corners: builtins.bool
-) -> _core.Tensor:
-    """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
-    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
-    padding = ("zeros", "border", "reflection")[padding_mode]
-    return functional.grid_sample(input, grid, mode, padding, align_corners)
-
-
-grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
 def get_default_device() -> Any:
@@ -183,21 +164,6 @@ def typename(obj: Any) -> str:
     return f"{type(obj).__module__}.{type(obj).__qualname__}"
 
 
-def norm_except_dim(v: _core.Tensor, pow: int = 2, dim: int = 0) -> _core.Tensor:
-    """The norm over all dimensions but one, which keep size 1; over all of them if it is -1."""
-    if dim == -1:
-        return vector_norm(v, pow)
-    return vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
-
-
-def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0) -> _core.Tensor:
-    """The elements in a buffer of bytes, copied."""
-    import numpy as np
-
-    kind = _core.promote_types(dtype, dtype)
-    return _core.tensor(np.frombuffer(buffer, kind.name, count, offset).copy())
-
-
 class OptimizedModule(Module):
     """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch.
 
@@ -269,14 +235,6 @@ def _in_place(name: str) -> Callable[..., Any]:
 globals().update({name: _in_place(name) for name in _METHODS if name not in globals()})
 
 
-def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
-    """Draws of Poisson distributions with the rates of the input; they come from the default generator. ValueError, at
-    the next read, for a rate that is negative or not finite."""
-    from ...distributions.counts import draw_poisson
-
-    return draw_poisson(_core._check_parameter("poisson", input, (input >= 0) & (input < math.inf)))
-
-
 def is_tensor(obj: Any) -> bool:
     """Whether it is a tensor, also a complex or a sparse one."""
     return isinstance(obj, (_core.Tensor, StandIn))
@@ -300,17 +258,12 @@ __all__ = [
     "autocast",
     "broadcast_shapes",
     "compile",
-    "constant_pad_nd",
     "device",
     "dsmm",
     "e",
     "finfo",
-    "frombuffer",
     "get_default_device",
     "get_device_module",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
     "iinfo",
     "inf",
     "is_storage",
@@ -320,9 +273,7 @@ __all__ = [
     "newaxis",
 ]
 __all__ += [
-    "norm_except_dim",
     "pi",
-    "poisson",
     "save",
     "set_default_tensor_type",
     "set_printoptions",

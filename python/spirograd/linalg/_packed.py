@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import _core, linalg
-from ..._core import Tensor
-from ...linalg._lapack import check_matrices, real_of
+from .. import _core
+from .._core import Tensor
+from ._lapack import LinAlgError, check_matrices, real_of
+from ._products import householder_product
 
-__all__ = ["geqrf", "ormqr", "triangular_solve"]
+__all__ = ["geqrf", "ormqr"]
 
 
 class Reflections(NamedTuple):
@@ -19,13 +20,6 @@ class Reflections(NamedTuple):
 
     a: Tensor
     tau: Tensor
-
-
-class TriangularSolution(NamedTuple):
-    """The X for which A @ X = b, and A."""
-
-    solution: Tensor
-    cloned_coefficient: Tensor
 
 
 class LDLFactor(NamedTuple):
@@ -55,6 +49,12 @@ def geqrf(input: Tensor) -> Reflections:
     Raises:
         TypeError: the input is neither float32 nor float64.
         ValueError: it is no matrix.
+
+    Example:
+        >>> a = sg.tensor([[3.0, 1.0], [4.0, 2.0]])
+        >>> packed, tau = sg.geqrf(a)
+        >>> sg.allclose(sg.ormqr(packed, tau, packed.triu()), a)
+        True
     """
     check_matrices("geqrf", real_of(input))
     values = input.detach().numpy()
@@ -80,26 +80,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """
     rows, columns = input.shape[-2:]
     square = input[..., :rows] if columns >= rows else _core.pad(input, (0, rows - columns))
-    q = linalg.householder_product(square, tau)
+    q = householder_product(square, tau)
     q = q.mH if transpose else q
     return q @ other if left else other @ q
-
-
-def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> TriangularSolution:
-    """linalg.solve_triangular() by its old name: the X for which A @ X = b, and A.
-
-    Args:
-        b: [..., m, k].
-        A: [..., m, m], of which one triangle is read.
-        upper: which one.
-        transpose: A.mT in the place of A.
-        unitriangular: the diagonal counts as ones.
-    """
-    matrix = A.mT if transpose else A
-    solution = linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return TriangularSolution(solution, A.clone())
 
 
 # ---- symmetric matrices that need not be positive --------------------------------------------------------------------
@@ -169,14 +152,14 @@ def _solve(a: Any, pivots: Any, x: Any) -> None:
 
 
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorInfo:
-    """ldl_factor(), and for each matrix 0, or the number of the first zero on the diagonal of D."""
+    """ldl_factor(), and for each matrix 0, or the number of the first zero on the diagonal of D, counted from 1."""
     check_matrices("linalg.ldl_factor", A, square=True)
     packed = np.tril(A.detach().numpy()).copy()
     pivots, info = np.zeros(A.shape[:-1], np.int32), np.zeros(A.shape[:-2], np.int32)
     for at in np.ndindex(*A.shape[:-2]):
         pivots[at], info[at] = _factor(packed[at])
     if check_errors and info.any():
-        raise linalg.LinAlgError("linalg.ldl_factor: a matrix is singular; see linalg.pinv")
+        raise LinAlgError("linalg.ldl_factor: a matrix is singular; see linalg.pinv")
     return LDLFactorInfo(*_on_host(A, packed, pivots, info))
 
 
@@ -193,6 +176,12 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
         LinAlgError: a matrix is singular.
         TypeError: A is neither float32 nor float64.
         ValueError: the matrices are not square.
+
+    Example:
+        >>> a = sg.tensor([[1.0, 2.0], [2.0, 1.0]])
+        >>> factor, pivots = sg.linalg.ldl_factor(a)
+        >>> sg.linalg.ldl_solve(factor, pivots, a.sum(-1, keepdim=True)).flatten().tolist()
+        [1.0, 1.0]
     """
     return LDLFactor(*ldl_factor_ex(A, check_errors=True)[:2])
 

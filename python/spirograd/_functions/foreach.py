@@ -1,12 +1,12 @@
-"""torch._foreach_*: an operation for each tensor of a list. Equal kernels of a list run together here anyway."""
+"""PyTorch's _foreach_*: an operation for each tensor of a list. Equal kernels of a list run together here anyway."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import _core, linalg
-from ..._core import Tensor
+from .. import _core, linalg
+from .._core import Tensor
 
 _UNARY = ["abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "neg", "reciprocal"]
 _UNARY += ["round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "tan", "tanh", "trunc"]

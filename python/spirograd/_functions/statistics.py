@@ -1,22 +1,14 @@
-"""Counts and integrals."""
+"""Counts, integrals and slopes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ... import _core
-from ..._core import Tensor
+from .. import _core
+from .._core import Tensor
 
-__all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid"]
-__all__ += ["trapz"]
-
-
-class Aminmax(NamedTuple):
-    """The least and the greatest values."""
-
-    min: Tensor
-    max: Tensor
+__all__ = ["cumulative_trapezoid", "gradient", "histc", "histogram", "histogramdd", "mode", "trapezoid", "trapz"]
 
 
 class Histogram(NamedTuple):
@@ -26,16 +18,18 @@ class Histogram(NamedTuple):
     bin_edges: Tensor
 
 
+class Histogramdd(NamedTuple):
+    """Counts, and the bounds of the bins of each dimension."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
 class Mode(NamedTuple):
     """The most frequent values, and where one of them stands."""
 
     values: Tensor
     indices: Tensor
-
-
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Aminmax:
-    """amin and amax, by name."""
-    return Aminmax(*_core.aminmax(input, dim=dim, keepdim=keepdim))
 
 
 def _edges(input: Tensor, bins: int, low: float, high: float) -> Tensor:
@@ -57,7 +51,17 @@ def _counted(input: Tensor, edges: Tensor, weight: Tensor | None) -> Tensor:
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements are in each of `bins` equal parts of [min, max]; of the range of the input if both are 0."""
+    """How many elements are in each of `bins` equal parts of [min, max], in the type of the input: [...] -> [bins].
+
+    Args:
+        input: a tensor.
+        bins: how many parts.
+        min, max: the range; both 0: that of the input.
+
+    Example:
+        >>> sg.histc(sg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3).tolist()
+        [0.0, 2.0, 1.0, 0.0]
+    """
     if not input.is_floating_point():  # the edges are fractions
         exact = input.device.features.get("shaderFloat64") != "no"
         return histc(input.to(_core.float64 if exact else _core.float32), bins, min, max).to(input.dtype)
@@ -72,7 +76,19 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogram:
-    """Counts and bounds; `bins` is how many there are, or their bounds."""
+    """Counts, and the bounds of the bins: [...] -> [bins], [bins + 1].
+
+    Args:
+        input: a tensor of a floating type.
+        bins: how many there are, or their bounds.
+        range: the first and the last bound; None: those of the input.
+        weight: of each element; None: 1.
+        density: counts are divided by their sum and the widths of the bins.
+
+    Example:
+        >>> sg.histogram(sg.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist.tolist()
+        [2.0, 1.0]
+    """
     edges = bins if isinstance(bins, Tensor) else _edges(input, bins, *(range or (0, 0)))
     counts = _counted(input, edges, weight)
     if density:
@@ -80,8 +96,69 @@ def histogram(
     return Histogram(counts, edges)
 
 
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """How many points are in each bin of a grid of n dimensions: [..., n] -> [*bins], and the bounds of each dimension.
+
+    Args:
+        input: points.
+        bins: how many there are in each dimension; or for each how many, or bounds.
+        range: the first and the last bound of each dimension; None: those of the points.
+        weight: of each point; None: 1.
+        density: counts are divided by their sum and the sizes of the bins.
+
+    Example:
+        >>> sg.histogramdd(sg.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 0.2]]), bins=2).hist.tolist()
+        [[0.0, 1.0], [2.0, 0.0]]
+    """
+    points = input.reshape(-1, input.shape[-1])
+    n = points.shape[1]
+    each: list[Any] = [bins] * n if isinstance(bins, int) else list(bins)
+    edges: list[Tensor] = []
+    number = _core.zeros(len(points), dtype=_core.int64, device=input.device)
+    inside = number == 0
+    for i, wanted in enumerate(each):
+        x = points[:, i]
+        if isinstance(wanted, Tensor):
+            bound = wanted
+        else:
+            low, high = (x.min().item(), x.max().item()) if range is None else (range[2 * i], range[2 * i + 1])
+            if low == high:
+                low, high = low - 0.5, high + 0.5
+            bound = _core.linspace(low, high, wanted + 1, dtype=input.dtype, device=input.device)
+        count = len(bound) - 1
+        place = _core.where(x == bound[-1], count - 1, _core.searchsorted(bound, x.contiguous(), right=True) - 1)
+        fits = (x >= bound[0]) & (x <= bound[-1])
+        place = place.clamp(0, count - 1)
+        number, inside = number * count + place, inside & fits
+        edges.append(bound)
+    sizes = [len(bound) - 1 for bound in edges]
+    amount = _core.ones_like(points[:, 0]) if weight is None else weight.reshape(-1)
+    total = _core.zeros(sizes, dtype=amount.dtype, device=input.device).reshape(-1)
+    found = total.index_add(0, number, _core.where(inside, amount, 0)).reshape(sizes)
+    if density:
+        found = found / found.sum()
+        for i, bound in enumerate(edges):
+            found = found / bound.diff().reshape([-1 if j == i else 1 for j, _ in enumerate(edges)])
+    return Histogramdd(found, tuple(edges))
+
+
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
-    """The most frequent value along a dimension, the smallest one of several, and its last index."""
+    """The most frequent value along a dimension, the smallest one of several, and its last index.
+
+    [..., n] -> [...], [...]. Memory grows with the square of n.
+
+    Example:
+        >>> values, indices = sg.mode(sg.tensor([3, 1, 3, 1, 2]))
+        >>> values.item(), indices.item()
+        (1, 3)
+    """
     if not input.ndim:
         return Mode(input.clone(), _core.zeros((), dtype=_core.int64, device=input.device))
     x = input.movedim(dim, -1)
@@ -97,7 +174,18 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The integral of y along a dimension by the trapezoidal rule."""
+    """The integral of y along a dimension by the trapezoidal rule: [..., n] -> [...].
+
+    Args:
+        y: samples.
+        x: where they are, [n] or as y; None: dx apart.
+        dx: their distance.
+        dim: the dimension.
+
+    Example:
+        >>> sg.trapezoid(sg.tensor([1.0, 2.0, 3.0])).item()
+        4.0
+    """
     return _panels(y, x, dx, dim).sum(dim)
 
 
@@ -105,7 +193,12 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The integral up to each point but the first."""
+    """The integral up to each point but the first: [..., n] -> [..., n - 1]; arguments as in trapezoid().
+
+    Example:
+        >>> sg.cumulative_trapezoid(sg.tensor([1.0, 2.0, 3.0])).tolist()
+        [1.5, 4.0]
+    """
     return _panels(y, x, dx, dim).cumsum(dim)
 
 
@@ -119,7 +212,11 @@ def _panels(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum that undoes a broadcast to the input's shape."""
+    """The sum that undoes a broadcast from a shape, which is given as one argument or several.
+
+    Raises:
+        ValueError: the input's shape is no broadcast of it.
+    """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     before = input.ndim - len(shape)
     dims = [*range(before), *(i + before for i, n in enumerate(shape) if n == 1 and input.shape[i + before] != 1)]
@@ -138,6 +235,10 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
     Raises:
         ValueError: a dimension has fewer than edge_order + 1 samples, or spacing does not fit.
+
+    Example:
+        >>> sg.gradient(sg.tensor([1.0, 2.0, 4.0]))[0].tolist()
+        [1.0, 1.5, 2.0]
     """
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     spacing = 1 if spacing is None else spacing

@@ -1,4 +1,4 @@
-"""Functions that PyTorch's own layers are made of, and programs call by these names."""
+"""Functions that PyTorch's own layers are made of, for programs that call them; `spirograd` does not show them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
-from ..._core import Tensor
-from ...nn import functional
-from .rare import segment_reduce
+from .. import _core
+from .._core import Tensor
+from ..linalg import vector_norm
+from ..nn import functional
 
 __all__ = [
     "_chunk_cat",
+    "_log_softmax_backward_data",
     "_native_batch_norm_legit",
     "_safe_softmax",
-    "_segment_reduce",
+    "_softmax_backward_data",
     "_unsafe_masked_index",
     "_unsafe_masked_index_put_accumulate",
+    "constant_pad_nd",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "hash_tensor",
     "native_batch_norm",
     "native_dropout",
     "native_group_norm",
     "native_layer_norm",
+    "norm_except_dim",
 ]
 
 
@@ -97,7 +103,16 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
-_segment_reduce = segment_reduce
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of softmax(), of that of its output."""
+    found: Tensor = output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
+    return found.to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of log_softmax(), of that of its output."""
+    found: Tensor = grad_output - output.exp() * grad_output.sum(dim, keepdim=True)
+    return found.to(input_dtype)
 
 
 def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -156,3 +171,27 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     reduce: Any = np.bitwise_xor.reduce
     found = reduce(bits, axis=dims, keepdims=keepdim) if x.ndim else bits
     return _core.tensor(np.asarray(found), dtype=_core.int64, device=input.device)
+
+
+def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
+    """pad() with one value."""
+    return _core.pad(input, pad, value=value)
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """nn.functional.grid_sample() with its modes by their numbers, in the order in which they are documented."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return functional.grid_sample(input, grid, mode, padding, align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but one, which keep size 1; over all of them if it is -1."""
+    if dim == -1:
+        return vector_norm(v, pow)
+    return vector_norm(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], keepdim=True)

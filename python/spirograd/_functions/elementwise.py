@@ -5,48 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ... import _core, conj, real, special
-from ..._core import Tensor, where
-from ...autograd import Function
-from ...base.steps import flat_in
+from .. import _core
+from .._complex import imag
+from .._core import Tensor, where
+from ..autograd import Function
+from ..base.steps import flat_in
 
-__all__ = [
-    "conj",
-    "conj_physical",
-    "copysign",
-    "digamma",
-    "erfinv",
-    "fill",
-    "float_power",
-    "fmax",
-    "fmin",
-    "frexp",
-    "gcd",
-    "heaviside",
-    "i0",
-    "igamma",
-    "igammac",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "lcm",
-    "ldexp",
-    "lgamma",
-    "logaddexp2",
-    "logit",
-    "mvlgamma",
-    "nextafter",
-    "polygamma",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-    "rsub",
-    "signbit",
-    "sinc",
-]
-
-digamma, erfinv, lgamma, logit, sinc = special.digamma, special.erfinv, special.lgamma, special.logit, special.sinc
-mvlgamma, i0, igamma, igammac = special.multigammaln, special.i0, special.gammainc, special.gammaincc
+__all__ = ["copysign", "fill", "float_power", "fmax", "fmin", "frexp", "gcd", "heaviside", "isneginf"]
+__all__ += ["isposinf", "isreal", "lcm", "ldexp", "logaddexp2", "nextafter", "rsub", "signbit"]
 
 
 class Frexp(NamedTuple):
@@ -56,31 +22,33 @@ class Frexp(NamedTuple):
     exponent: Tensor
 
 
-def polygamma(n: Any, input: Any) -> Tensor:
-    """The n-th derivative of digamma; as a method, the tensor is named first."""
-    return special.polygamma(input, n) if isinstance(n, Tensor) else special.polygamma(n, input)
-
-
-def resolve_conj(input: Any) -> Any:
-    """The tensor itself: conj() computes the conjugate."""
-    return input
-
-
-resolve_neg, conj_physical = resolve_conj, conj
-
-
 def isreal(input: Any) -> Tensor:
-    """Where the imaginary part is 0: everywhere in a real tensor."""
-    return input.imag == 0 if _core.is_complex(input) else _core.ones_like(input, dtype=_core.bool)
+    """Where the imaginary part is 0: everywhere in a real tensor.
+
+    Example:
+        >>> sg.isreal(sg.tensor([1 + 1j, 2 + 0j])).tolist()
+        [False, True]
+    """
+    return imag(input) == 0 if _core.is_complex(input) else _core.ones_like(input, dtype=_core.bool)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input with one value."""
+    """A tensor like the input with one value, a number or a tensor of one element.
+
+    Example:
+        >>> sg.fill(sg.zeros(2), 3.0).tolist()
+        [3.0, 3.0]
+    """
     return input.clone().fill_(value)
 
 
 def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """other - alpha * input."""
+    """other - alpha * input; shapes broadcast.
+
+    Example:
+        >>> sg.rsub(sg.tensor([1.0, 2.0]), 5.0).tolist()
+        [4.0, 3.0]
+    """
     return other - alpha * input
 
 
@@ -100,20 +68,35 @@ def _with_fractions(input: Any, other: Any) -> _core.dtype:
 
 
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input**exponent in float64."""
+    """input**exponent in float64; one of both is a tensor.
+
+    Example:
+        >>> sg.float_power(sg.tensor([2, 3]), 2).tolist()
+        [4.0, 9.0]
+    """
     base, power = (x.double() if isinstance(x, Tensor) else x for x in (input, exponent))
     return _core.pow(base, power)
 
 
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign is negative, of -0.0 too."""
+    """Whether the sign is negative, of -0.0 too.
+
+    Example:
+        >>> sg.signbit(sg.tensor([1.0, -0.0])).tolist()
+        [False, True]
+    """
     if not input.is_floating_point():
         return input < 0
     return (input < 0) | ((input == 0) & (1 / input < 0))
 
 
 def copysign(input: Tensor, other: Any) -> Tensor:
-    """The size of input with the sign of other."""
+    """The size of input with the sign of other, a tensor or a number; integers become the default type.
+
+    Example:
+        >>> sg.copysign(sg.tensor([1.0, -2.0]), -0.0).tolist()
+        [-1.0, -2.0]
+    """
     kind = _with_fractions(input, other)
     size = input.to(kind).abs()
     if not isinstance(other, Tensor):
@@ -122,39 +105,74 @@ def copysign(input: Tensor, other: Any) -> Tensor:
 
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger one; of a number and NaN, the number."""
+    """The larger one; of a number and NaN, the number. Shapes broadcast.
+
+    Example:
+        >>> sg.fmax(sg.tensor([1.0, float("nan")]), sg.tensor([2.0, 3.0])).tolist()
+        [2.0, 3.0]
+    """
     return where(input.isnan(), other, where(other.isnan(), input, _core.maximum(input, other)))
 
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller one; of a number and NaN, the number."""
+    """The smaller one; of a number and NaN, the number. Shapes broadcast.
+
+    Example:
+        >>> sg.fmin(sg.tensor([1.0, float("nan")]), sg.tensor([2.0, 3.0])).tolist()
+        [1.0, 3.0]
+    """
     return where(input.isnan(), other, where(other.isnan(), input, _core.minimum(input, other)))
 
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, `values` at 0."""
+    """0 below 0, 1 above, `values` at 0; shapes broadcast.
+
+    Example:
+        >>> sg.heaviside(sg.tensor([-1.0, 0.0, 2.0]), sg.tensor(0.5)).tolist()
+        [0.0, 0.5, 1.0]
+    """
     return flat_in(where(input == 0, values, (input > 0).to(input.dtype)), input)
 
 
 def isposinf(input: Tensor) -> Tensor:
-    """Whether an element is infinite and positive."""
+    """Whether an element is infinite and positive.
+
+    Example:
+        >>> sg.isposinf(sg.tensor([1.0, float("inf")])).tolist()
+        [False, True]
+    """
     return input == math.inf
 
 
 def isneginf(input: Tensor) -> Tensor:
-    """Whether an element is infinite and negative."""
+    """Whether an element is infinite and negative.
+
+    Example:
+        >>> sg.isneginf(sg.tensor([float("inf"), -float("inf")])).tolist()
+        [False, True]
+    """
     return input == -math.inf
 
 
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2**other."""
+    """input * 2**other; shapes broadcast.
+
+    Example:
+        >>> sg.ldexp(sg.tensor([1.0, 3.0]), sg.tensor([2, -1])).tolist()
+        [4.0, 1.5]
+    """
     scale = 2.0**other
     kept = input.is_floating_point() and not other.is_floating_point() and other.dtype != _core.bool
     return input * (scale.to(input.dtype) if kept else scale)
 
 
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """log2(2**input + 2**other)."""
+    """log2(2**input + 2**other), without overflow; shapes broadcast.
+
+    Example:
+        >>> sg.logaddexp2(sg.tensor(300.0), sg.tensor(300.0)).item()
+        301.0
+    """
     kind = _with_fractions(input, other)
     wide = _core.promote_types(kind, _core.float32)
     scale = math.log(2)
@@ -162,7 +180,19 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def gcd(input: Tensor, other: Any) -> Tensor:
-    """The greatest common divisor of integers, 0 or more, by Euclid's algorithm; whether it is done is read."""
+    """The greatest common divisor of integers, 0 or more, by Euclid's algorithm; whether it is done is read.
+
+    Args:
+        input: integers.
+        other: integers, or one.
+
+    Raises:
+        TypeError: they are not integers.
+
+    Example:
+        >>> sg.gcd(sg.tensor([12, -9]), 6).tolist()
+        [6, 3]
+    """
     a, b = _promoted(input, other)
     if a.is_floating_point():
         raise TypeError(f"gcd: the operands meet in {a.dtype}; integers have divisors")
@@ -173,14 +203,25 @@ def gcd(input: Tensor, other: Any) -> Tensor:
 
 
 def lcm(input: Tensor, other: Any) -> Tensor:
-    """The least common multiple of integers, 0 or more."""
+    """The least common multiple of integers, 0 or more; arguments and errors as in gcd().
+
+    Example:
+        >>> sg.lcm(sg.tensor([4, 0]), 6).tolist()
+        [12, 0]
+    """
     divisor = gcd(input, other)
     a, b = _promoted(input, other)
     return where(divisor == 0, 0, a // where(divisor == 0, 1, divisor) * b).abs()
 
 
 def frexp(input: Tensor) -> Frexp:
-    """Numbers as mantissa * 2**exponent; 0, infinities and NaN have exponent 0."""
+    """Numbers as mantissa * 2**exponent; 0, infinities and NaN have exponent 0.
+
+    Example:
+        >>> mantissa, exponent = sg.frexp(sg.tensor([8.0, -0.75]))
+        >>> mantissa.tolist(), exponent.tolist()
+        ([0.5, -0.75], [4, 0])
+    """
     finite = input.isfinite() & (input != 0)
     exponent = where(finite, _core.log2(where(finite, input, 1.0).abs()).floor() + 1, 0.0)
     half = (exponent / 2).floor()  # two factors: one alone may overflow
@@ -212,10 +253,14 @@ class _NextAfter(Function):
 
 
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The number of the type that follows input in the direction of other; it moves with input.
+    """The number of the type that follows input in the direction of other; its gradient is that of input.
 
     Raises:
         TypeError: both are integers.
+
+    Example:
+        >>> (sg.nextafter(sg.tensor(1.0), sg.tensor(2.0)) - 1).item() == sg.finfo(sg.float32).eps
+        True
     """
     a, b = _promoted(input, other)
     if not a.is_floating_point():
