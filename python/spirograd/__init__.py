@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from . import func as func
     from . import fx as fx
     from . import generation as generation
+    from . import hub as hub
+    from . import library as library
     from . import linalg as linalg
     from . import masked as masked
     from . import metrics as metrics

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._core import Tensor, as_tensor
 
 # Relative and absolute tolerance; types that are not listed must be equal.
@@ -128,3 +129,47 @@ def _compare_values(x: Tensor, y: Tensor, where: str, rtol: float | None, atol: 
 
 def _at(where: str) -> str:
     return f"assert_close: at {where}: " if where else "assert_close: "
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: _core.dtype,
+    device: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of random values.
+
+    Args:
+        shape: sizes, one argument or several.
+        dtype: the type.
+        device: where it is; None: the default device.
+        low, high: bounds; None: -9 and 9 or 10, or what the type holds.
+        requires_grad: whether backward() reaches it.
+        noncontiguous: every second element of a larger tensor.
+        exclude_zero: 1 in the place of 0.
+        memory_format: accepted.
+
+    Example:
+        >>> x = sg.testing.make_tensor(2, 3, dtype=sg.float32, low=0.0, high=1.0)
+        >>> x.shape, bool((x < 1).all())
+        ((2, 3), True)
+    """
+    size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if dtype == _core.bool:
+        return _core.randint(0, 2, size, device=device).bool()
+    if dtype.is_floating_point:
+        low, high = -9.0 if low is None else low, 9.0 if high is None else high
+        x = (_core.rand(size, device=device) * (high - low) + low).to(dtype)
+    else:
+        low, high = (0 if dtype == _core.uint8 else -9) if low is None else low, 10 if high is None else high
+        x = _core.randint(int(low), int(high), size, device=device).to(dtype)
+    if exclude_zero:
+        x = _core.where(x == 0, _core.ones_like(x), x)
+    if noncontiguous and x.numel() > 1:
+        x = x.repeat_interleave(2, -1)[..., ::2]
+    return x.requires_grad_() if requires_grad else x

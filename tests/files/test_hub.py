@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import spirograd as sg
-from spirograd.torch.modules import hub
+from spirograd import hub
 
 
 @contextmanager

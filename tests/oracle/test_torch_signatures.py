@@ -64,6 +64,7 @@ ELSEWHERE = {
     "autograd.gradgradcheck": """gen_non_contig_grad_outputs check_undefined_grad check_grad_dtypes check_batched_grad
         check_fwd_over_rev check_rev_over_rev masked""",
     "amp.GradScaler": "device",
+    "testing.make_tensor": "device",  # has a default here
 }
 
 

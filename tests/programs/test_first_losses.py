@@ -73,7 +73,7 @@ def test_on_a_gpu_they_are_as_well(name: str, gpu: sg.Device) -> None:
 
 
 def test_nothing_is_missing(run_python: Callable[..., str]) -> None:
-    code = "import spirograd.torch, spirograd.torch.check as check, pathlib\nspirograd.torch.install()\n"
+    code = "import spirograd.torch, spirograd.cli.missing as check, pathlib\nspirograd.torch.install()\n"
     code += f"for name in {PROGRAMS!r}: print(check.missing_names(pathlib.Path({str(HERE)!r}, name + '.py')))"
     assert run_python(code) == "[]\n" * len(PROGRAMS)
 

@@ -8,10 +8,11 @@ from typing import Any
 from .._core import Error, Tensor, _backward, _grad, stack, zeros_like
 from ..base.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ..base.stand_in import StandIn
-from . import function, functional
+from . import forward_ad, function, functional, graph
 from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .graph import GradientEdge, in_a_pass, tensor_of
 from .parts import put_together, taken_apart, with_starts
 
 __all__ = [
@@ -20,11 +21,13 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_anomaly_enabled",
     "no_grad",
@@ -37,7 +40,9 @@ Starts = Tensor | Sequence[Tensor | None] | None
 
 
 def _listed(tensors: Any) -> list[Any]:
-    return [tensors] if isinstance(tensors, (Tensor, StandIn)) else list(tensors)
+    """Tensors, and those of edges."""
+    several = [tensors] if isinstance(tensors, (Tensor, StandIn, GradientEdge)) else list(tensors)
+    return [tensor_of(x) for x in several]
 
 
 def _starts(op: str, name: str, roots: list[Tensor], given: Starts) -> list[Tensor | None]:
@@ -49,6 +54,7 @@ def _starts(op: str, name: str, roots: list[Tensor], given: Starts) -> list[Tens
     return starts
 
 
+@in_a_pass
 def backward(
     tensors: Tensors,
     grad_tensors: Starts = None,
@@ -59,7 +65,7 @@ def backward(
     """Adds the gradients of tensors to the .grad of every leaf they were made from, in one pass.
 
     Args:
-        tensors: one tensor or several.
+        tensors: one tensor or several, or their edges.
         grad_tensors: the gradient of each; None for tensors of one element.
         retain_graph: keep what another pass needs; default: the value of create_graph.
         create_graph: record the gradients themselves, for gradients of higher order.
@@ -84,6 +90,7 @@ def backward(
     _backward(roots, starts, create_graph if retain_graph is None else retain_graph, create_graph, inputs)
 
 
+@in_a_pass
 def grad(
     outputs: Tensors,
     inputs: Tensors,
@@ -98,7 +105,7 @@ def grad(
 
     Args:
         outputs: one tensor or several; their gradients are added.
-        inputs: one tensor or several, leaves or not. Only what leads to them is computed.
+        inputs: one tensor or several, leaves or not, or edges. Only what leads to them is computed.
         grad_outputs: the gradient of each output; None for outputs of one element.
         retain_graph: keep what another pass needs; default: the value of create_graph.
         create_graph: record the gradients themselves, for gradients of higher order.

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """The program's exit status; of --check, 1 when names are missing."""
     if options.check:
         return check(options)
-    from ..torch.running import run_code, run_program
+    from .running import run_code, run_program
 
     if (code := _code(options)) is not None:
         return run_code(code, "-c" if options.code else "-", options.arguments)
@@ -53,7 +53,7 @@ def check(options: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
     from ..torch import install
-    from ..torch.check import missing_names
+    from .missing import missing_names
 
     install()
     code, path = _code(options), options.program

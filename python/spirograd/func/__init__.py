@@ -2,8 +2,10 @@
 
 from ..autograd import transforms
 from ..autograd.transforms import *  # noqa: F403
-from .functional_call import functional_call, stack_module_state
+from .control_flow import associative_scan, cond, scan, while_loop
+from .functional_call import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .vmap import vmap
 
-__all__ = ["functional_call", "stack_module_state", "vmap"]
+__all__ = ["associative_scan", "cond", "functional_call", "replace_all_batch_norm_modules_", "scan"]
+__all__ += ["stack_module_state", "vmap", "while_loop"]
 __all__ += transforms.__all__

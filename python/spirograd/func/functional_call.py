@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._core import Tensor, stack
-from ..nn import Module
+from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
@@ -108,3 +108,18 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         own = [each[name] for each in parameters]
         stacked[name] = stack([p.detach() for p in own]).requires_grad_(all(p.requires_grad for p in own))
     return stacked, {name: stack([each[name] for each in buffers]) for name in buffers[0]}
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Batch norms of a module that keep no statistics any more: they use those of the batch, also in evaluation.
+
+    Example:
+        >>> net = sg.func.replace_all_batch_norm_modules_(sg.nn.Sequential(sg.nn.BatchNorm1d(2)))
+        >>> net[0].running_mean is None
+        True
+    """
+    for module in root.modules():
+        if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

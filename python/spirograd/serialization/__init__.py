@@ -6,7 +6,9 @@ its .pt files.
 """
 
 from .files import load, save, savez
+from .safe_open import safe_open
 from .safetensors import load_safetensors, save_safetensors
 from .weights import load_weights, save_weights
 
-__all__ = ["load", "load_safetensors", "load_weights", "save", "save_safetensors", "save_weights", "savez"]
+__all__ = ["load", "load_safetensors", "load_weights", "safe_open", "save", "save_safetensors", "save_weights"]
+__all__ += ["savez"]

@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
-from .. import _core, distributed, fx, linalg
+from .. import _core, distributed, fx
 from .._core import Tensor
-from ..base.dtypes import finfo
 from ..base.tree import transform
 from ..distributions import kl
+from ..distributions.utils import _clipped_sigmoid, _precision_to_scale_tril
 from ..nn import Module, UninitializedParameter
+from ..nn.lazy_mixin import LazyModuleMixin
+from ..utils import _pytree
 from ..utils.data import IterableDataset
 from .modules import multiprocessing
-from .modules.utils import _pytree
 from .subclasses import AnyTensor
 
 __all__ = ["BODIES"]
@@ -41,43 +42,6 @@ def _decorator(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 def _set(*args: Any) -> set[Any]:
     return set()
-
-
-class LazyModuleMixin:
-    """Makes a module of one's own learn sizes from its first input: it calls initialize_parameters(*args) then."""
-
-    cls_to_become: type[Module] | None = None
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        module: Any = self
-        self._initialize_hook = module.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
-
-    @staticmethod
-    def _infer_parameters(module: Any, args: Any, kwargs: Any = None) -> None:
-        module.initialize_parameters(*args, **(kwargs or {}))
-        if module.has_uninitialized_params():
-            raise RuntimeError(f"{type(module).__name__}: initialize_parameters() left a parameter without a shape")
-        module._initialize_hook.remove()
-        del module._initialize_hook
-        if module.cls_to_become is not None:
-            module.__class__ = module.cls_to_become
-
-    def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter has no shape yet."""
-        return any(isinstance(p, UninitializedParameter) for p in self.parameters(recurse=False))
-
-    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """To be written: gives the parameters their shapes, with materialize()."""
-        raise NotImplementedError(f"{type(self).__name__} has no initialize_parameters(); write it")
-
-
-def materialize(self: UninitializedParameter, shape: Any, device: Any = None, dtype: Any = None) -> None:
-    """Gives a parameter without one its shape; the values are undefined."""
-    self.become(_core.empty(shape, device=device or self.device, dtype=dtype or self.dtype))
-
-
-UninitializedParameter.materialize = materialize  # type: ignore[attr-defined]
 
 
 class IterDataPipe(IterableDataset[Any]):
@@ -116,20 +80,6 @@ def _group_tensors(lists: list[list[Any]], with_indices: bool = False) -> dict[A
         if with_indices:
             indices.append(i)
     return groups
-
-
-def _precision_to_scale_tril(P: Tensor) -> Tensor:
-    """The lower factor L of the covariance inverse(P) = L L^T."""
-    factor = linalg.cholesky(P.flip((-2, -1)))
-    upright = factor.flip((-2, -1)).mT
-    identity = _core.eye(P.shape[-1], dtype=P.dtype, device=P.device)
-    return linalg.solve_triangular(upright, identity.expand(P.shape), upper=False)
-
-
-def _clipped_sigmoid(x: Tensor) -> Tensor:
-    """The sigmoid, neither 0 nor 1."""
-    limits = finfo(x.dtype)
-    return x.sigmoid().clamp(limits.tiny, 1.0 - limits.eps)
 
 
 def _swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:

@@ -12,6 +12,7 @@ from ..._core import Device
 from ...base.stand_in import StandIn
 from ...nn import Module, functional
 from ...nn._attributes import set_held
+from ...utils.futures import Future
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
@@ -27,7 +28,6 @@ from .checking import __all__ as checking
 from .creation import as_tensor, asarray, tensor
 from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
-from .futures import Future
 from .jit import ScriptFunction, ScriptModule
 from .nn import functional as written
 from .serialization import load, save

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
 from ... import _core, amp, func
 from ..absent import AbsentDevice
@@ -14,7 +11,6 @@ __all__ = [
     "Generator",
     "are_deterministic_algorithms_enabled",
     "default_generator",
-    "fork_rng",
     "get_autocast_dtype",
     "get_autocast_gpu_dtype",
     "get_deterministic_debug_mode",
@@ -131,14 +127,3 @@ def get_autocast_gpu_dtype() -> _core.dtype:
 
 def _kind(device_type: str) -> str:
     return "gpu" if device_type == "cuda" else device_type
-
-
-@contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Iterator[None]:
-    """Random numbers drawn inside do not change those drawn after it."""
-    before = _core.get_rng_state()
-    try:
-        yield
-    finally:
-        if enabled:
-            _core.set_rng_state(before)

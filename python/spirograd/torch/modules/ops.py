@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ... import regions
+from ... import library, regions
 from ..finder import HINT, MissingName
 
-__all__ = ["aten", "load_library", "torchvision"]
+_FIXED = ["aten", "load_library", "torchvision"]
 
 
 class Operation:
@@ -87,6 +87,27 @@ class _Regions:
 
 
 torchvision = _Regions()
+
+
+class _Named:
+    """torch.ops.NAMESPACE: the operations of torch.library there."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+
+    def __getattr__(self, name: str) -> Any:
+        found = library.operations(self._namespace)
+        if name not in found:
+            raise AttributeError(f"torch.ops.{self._namespace}: there is no {name}; make it with library.custom_op()")
+        return found[name]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return [*_FIXED, *library.namespaces()]
+    if name in library.namespaces():
+        return _Named(name)
+    raise AttributeError(name)
 
 
 def load_library(path: str | os.PathLike[str]) -> None:

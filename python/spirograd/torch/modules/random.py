@@ -1,5 +1,5 @@
 """torch.random: the generator of the default seed."""
 
-from .flags import default_generator, fork_rng
+from .flags import default_generator
 
-__all__ = ["default_generator", "fork_rng"]
+__all__ = ["default_generator"]

@@ -22,6 +22,7 @@ from ...serialization._paths import written
 from ...serialization._pickles import allowed, kept_kinds, known
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 from ..layouts import Size
+from ..moved import former
 from ..names import module_of
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
@@ -190,6 +191,7 @@ def _known(own: bool) -> dict[str, Any]:
         (place, f.__name__): f for f in functions for place in ("torch", "torch.nn.functional", f.__module__)
     }
     named |= {(place, kind.__name__): kind for kind in kinds for place in (module_of(kind), kind.__module__)}
+    named |= {(place, kind.__name__): kind for kind in kinds if own for place in former(kind)}
     return {".".join(names): value for names, value in named.items()}
 
 
@@ -200,3 +202,4 @@ def _allow() -> None:
     for part in _chosen:
         made, name = part if isinstance(part, tuple) else (part, f"{part.__module__}.{part.__qualname__}")
         allowed[name] = made
+        allowed.update({f"{place}.{made.__name__}": made for place in former(made)})

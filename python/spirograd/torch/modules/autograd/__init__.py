@@ -6,17 +6,10 @@ from typing import Any
 
 from .... import autograd
 from ...._core import Tensor
-from .graph import in_a_pass, tensor_of
 
 __all__ = ["Variable", "backward", "grad"]
 
 
-def _tensors(op: str, x: Any) -> Any:
-    """A tensor, an edge or several of them, as tensors."""
-    return [tensor_of(op, part) for part in x] if type(x) in (list, tuple) else tensor_of(op, x)
-
-
-@in_a_pass
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -25,19 +18,16 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """spirograd's backward(), also of edges and to them."""
+    """spirograd's backward(), with the old name of grad_tensors as well."""
     starts = grad_tensors if grad_variables is None else grad_variables
-    reached = None if inputs is None else _tensors("backward", inputs)
-    autograd.backward(_tensors("backward", tensors), starts, retain_graph, create_graph, reached)
+    autograd.backward(tensors, starts, retain_graph, create_graph, inputs)
 
 
-@in_a_pass
 def grad(outputs: Any, inputs: Any, *args: Any, only_inputs: bool = True, **kwargs: Any) -> tuple[Any, ...]:
-    """spirograd's grad(), also of edges and to them, taking PyTorch's old argument `only_inputs` as well, which must be
-    True as there."""
+    """spirograd's grad(), with PyTorch's old argument `only_inputs`, which must be True as there, as well."""
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is not there; use backward()")
-    return autograd.grad(_tensors("grad", outputs), _tensors("grad", inputs), *args, **kwargs)
+    return autograd.grad(outputs, inputs, *args, **kwargs)
 
 
 class _Variables(type):

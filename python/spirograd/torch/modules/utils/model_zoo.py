@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hub import download_url_to_file as _download_url_to_file
+from ....hub import download_url_to_file as _download_url_to_file
 from ..hub import load_state_dict_from_url as load_url
 
 __all__ = ["_download_url_to_file", "load_url", "tqdm"]

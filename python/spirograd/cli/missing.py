@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .finder import MissingName
-from .packages import fault_of
-from .unused import Unused
+from ..torch.finder import MissingName
+from ..torch.packages import fault_of
+from ..torch.unused import Unused
 
 __all__ = ["missing_names"]
 

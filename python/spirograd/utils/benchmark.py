@@ -1,4 +1,10 @@
-"""torch.utils.benchmark: how long statements take."""
+"""How long statements take, under the names of torch.utils.benchmark.
+
+Example:
+    >>> timer = sg.utils.benchmark.Timer("x.exp()", globals={"x": sg.ones(10)}, description="exp")
+    >>> timer.timeit(3).mean > 0
+    True
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...._core import synchronize
+from .._core import synchronize
 
 __all__ = ["Compare", "Measurement", "Timer"]
 

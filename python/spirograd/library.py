@@ -1,19 +1,26 @@
-"""torch.library: operations of people's own under names in torch.ops. They are Python functions here."""
+"""Operations of your own under names, as in torch.library: Python functions, with gradients of their own.
+
+Example:
+    >>> twice = sg.library.custom_op("mine::twice", lambda x: x * 2)
+    >>> twice.register_autograd(lambda ctx, g: g * 2)
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> twice(x).backward()
+    >>> x.grad.item()
+    2.0
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-from ..._core import Tensor
-from ...autograd import Function
-from . import ops
+from ._core import Tensor
+from .autograd import Function
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_autograd"]
-__all__ += ["register_fake", "register_kernel"]
+__all__ += ["namespaces", "operations", "register_fake", "register_kernel"]
 
 Implementation = Callable[..., Any]
 _known: dict[str, CustomOpDef] = {}
@@ -27,13 +34,8 @@ class CustomOpDef:
         self._kernels: dict[str, Implementation] = {}  # of kinds of devices
         self._differentiable: type[Function] | None = None
         functools.update_wrapper(self, function)
-        namespace, _, last = name.partition("::")
-        if not last:
+        if "::" not in name:
             raise ValueError(f"custom_op: {name!r} has no namespace; use a name such as 'mine::operation'")
-        if namespace not in vars(ops):
-            setattr(ops, namespace, SimpleNamespace())
-            ops.__all__.append(namespace)
-        setattr(getattr(ops, namespace), last, self)
         _known[name] = self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -139,6 +141,16 @@ class Library:
         """The function for a kind of device; of "Meta" and "Autograd" it is not called."""
         name = op_name if isinstance(op_name, str) else op_name._qualname.rpartition("::")[2]
         impl(f"{self.ns}::{name.rpartition('::')[2]}", dispatch_key or self.dispatch_key or "default", fn)
+
+
+def namespaces() -> list[str]:
+    """The namespaces that have operations."""
+    return sorted({name.partition("::")[0] for name in _known})
+
+
+def operations(namespace: str) -> dict[str, CustomOpDef]:
+    """The operations of a namespace, by name."""
+    return {name.partition("::")[2]: op for name, op in _known.items() if name.startswith(f"{namespace}::")}
 
 
 def _of(op: Any) -> CustomOpDef:

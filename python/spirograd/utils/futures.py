@@ -1,4 +1,12 @@
-"""torch.futures: results that come later, set by threads."""
+"""Results that come later, set by threads, under the names of torch.futures.
+
+Example:
+    >>> one = sg.utils.futures.Future()
+    >>> after = one.then(lambda done: done.wait() + 1)
+    >>> one.set_result(2)
+    >>> after.wait()
+    3
+"""
 
 from __future__ import annotations
 

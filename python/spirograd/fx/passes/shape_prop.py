@@ -1,11 +1,12 @@
-"""torch.fx.passes.shape_prop: shapes and types of the values in a graph."""
+"""Shapes and types of the values in a graph."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....._core import Tensor
-from .....fx import Interpreter, Node
+from ..._core import Tensor
+from ..interpreter import Interpreter
+from ..node import Node
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
@@ -28,7 +29,15 @@ def _described(value: Any) -> Any:
 
 
 class ShapeProp(Interpreter):
-    """Runs a graph, and writes of each node's value `meta["tensor_meta"]` and `meta["type"]`."""
+    """Runs a graph, and writes of each node's value `meta["tensor_meta"]` and `meta["type"]`.
+
+    Example:
+        >>> from spirograd.fx.passes.shape_prop import ShapeProp
+        >>> traced = sg.fx.symbolic_trace(sg.nn.Linear(3, 2))
+        >>> _ = ShapeProp(traced).propagate(sg.ones(5, 3))
+        >>> [node.meta["tensor_meta"].shape for node in traced.graph.nodes][-1]
+        (5, 2)
+    """
 
     def run_node(self, n: Node) -> Any:
         """The value of a node."""

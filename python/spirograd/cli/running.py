@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import install
-from .clocks import finish_before_clocks
-from .libraries import COMPILED
-from .start import stand_in
+from ..torch import install
+from ..torch.clocks import finish_before_clocks
+from ..torch.libraries import COMPILED
+from ..torch.start import stand_in
 
 __all__ = ["run_code", "run_program"]
 

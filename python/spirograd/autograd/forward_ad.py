@@ -1,4 +1,4 @@
-"""torch.autograd.forward_ad: changes of results along directions of inputs, computed from the gradient graph.
+"""Changes of results along directions of inputs, computed from the gradient graph.
 
 A dual tensor is a start of the graph with a direction beside it. The change of a result is the gradient of its
 vector-Jacobian product by the vector, so functions of dual tensors need gradients of gradients.
@@ -10,8 +10,8 @@ import threading
 from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
-from ...._core import Tensor, _depends_on_others, _grad, _set_grad_enabled, is_grad_enabled, zeros_like
-from ....base.grad_mode import enable_grad
+from .._core import Tensor, _depends_on_others, _grad, _set_grad_enabled, is_grad_enabled, zeros_like
+from ..base.grad_mode import enable_grad
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -87,9 +87,10 @@ class dual_level(ContextDecorator):
     """A context in which make_dual() works.
 
     Example:
-        >>> with torch.autograd.forward_ad.dual_level():  # doctest: +SKIP
-        ...     x = make_dual(torch.tensor(3.0), torch.tensor(1.0))
-        ...     print(unpack_dual(x * x).tangent)
+        >>> forward_ad = sg.autograd.forward_ad
+        >>> with forward_ad.dual_level():
+        ...     x = forward_ad.make_dual(sg.tensor(3.0), sg.tensor(1.0))
+        ...     print(forward_ad.unpack_dual(x * x).tangent)
         tensor(6.)
     """
 

@@ -1,4 +1,4 @@
-"""torch.utils._pytree: nests of containers as flat lists of leaves. Libraries register containers of their own."""
+"""Nests of containers as flat lists of leaves. Libraries register containers of their own."""
 
 from __future__ import annotations
 
