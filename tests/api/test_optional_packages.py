@@ -79,6 +79,21 @@ def test_the_use_says_what_to_install(use: str, message: str) -> None:
     """)
 
 
+def test_a_package_that_is_broken_is_named_when_it_is_used() -> None:
+    run("""
+    class Broken(importlib.abc.MetaPathFinder):
+        def find_spec(self, name, path=None, target=None):
+            if name == "onnx":
+                raise ImportError("no libprotobuf")
+
+    sys.meta_path.insert(0, Broken())
+    import inspect
+    import spirograd as sg
+    assert hasattr(sg, "onnx") and dict(inspect.getmembers(sg))["onnx"] is sg.onnx
+    assert "the package onnx cannot be imported (no libprotobuf); install it again" in said(lambda: sg.onnx.load("x"))
+    """)
+
+
 def test_modules_of_pytorch_import_without_them() -> None:
     run("""
     import spirograd.torch

@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 else:
     try:
         import onnx as _onnx  # noqa: F401
-
-        from .exporting import export
-        from .importing import OnnxModule, load
-    except ModuleNotFoundError as error:
-        if error.name != "onnx":
-            raise
+    except ImportError as error:
+        _missing = "is not installed; pip install spirograd[onnx]"
+        if not isinstance(error, ModuleNotFoundError) or error.name != "onnx":
+            _missing = f"cannot be imported ({error}); install it again"
 
         class OnnxModule:
-            """What load() gives, where the package onnx is installed."""
+            """What load() gives, where the package onnx can be imported."""
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
-                raise ImportError("onnx: the package onnx is not installed; pip install spirograd[onnx]", name="onnx")
+                raise ImportError(f"onnx: the package onnx {_missing}", name="onnx")
 
         def export(*args: Any, **kwargs: Any) -> Any:
-            """Raises ImportError: the package onnx is not installed."""
+            """Raises ImportError: the package onnx cannot be imported."""
             return OnnxModule()
 
         def load(*args: Any, **kwargs: Any) -> Any:
-            """Raises ImportError: the package onnx is not installed."""
+            """Raises ImportError: the package onnx cannot be imported."""
             return OnnxModule()
+    else:
+        from .exporting import export
+        from .importing import OnnxModule, load
 
 
 __all__ = ["OnnxModule", "export", "load"]
