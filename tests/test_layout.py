@@ -7,6 +7,7 @@ docs/ARCHITECTURE.md.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from pathlib import Path
@@ -387,6 +388,134 @@ def test_the_page_has_the_same_table(table: dict[str, set[str]]) -> None:
     above = list(found)[: list(found).index("__init__")] if "__init__" in found else []
     assert {a: may if a != "__init__" else set(above) - {"_core", "base"} for a, may in found.items()} == table
     assert sum(len(some) for some, _ in names) == len(table), "a folder has two rows"
+
+
+# ---- spirograd.torch -------------------------------------------------------------------------------------------------
+# What computes is in the package itself: spirograd.torch renames, accepts other arguments, and refuses.
+# Functions there with arithmetic or several operations, and why it is no computation of results.
+COMPUTES = {
+    "absent.py: __init__": "a limit of an element type, a number",
+    "answering.py: __enter__": "counts contexts",
+    "answering.py: __exit__": "counts contexts",
+    "arguments.py: _with_old_arguments": "a place in a list of arguments",
+    "arguments.py: call": "a number of arguments",
+    "arguments.py: factor_first": "a number of arguments",
+    "changes.py: _ordered": "joins names",
+    "changes.py: state_dict": "joins names",
+    "finder.py: locate_file": "joins paths",
+    "modules/_utils.py: _take_tensors": "sums of bytes",
+    "modules/amp/__init__.py: __init__": "a default value, a number",
+    "modules/cuda/__init__.py: elapsed_time": "seconds",
+    "modules/optim/optimizer.py: _dispatch_sqrt": "the root of a number; that of a tensor is its method",
+    "storage.py: size": "sizes and strides, numbers",
+}
+MAKERS = {"as_tensor", "asarray", "empty", "from_numpy", "full", "tensor", "zeros"}
+ADAPTER = sorted((PYTHON / "torch").rglob("*.py"))
+PLAIN_CALLS = {"dict", "frozenset", "hash", "id", "int", "len", "list", "max", "min", "range", "repr", "round", "set"}
+PLAIN_CALLS |= {"sorted", "str", "tuple"}
+PLAIN_PARTS = {"__name__", "co_argcount", "index", "itemsize", "lineno", "ndim", "start", "times"}
+PLAIN_TYPES = re.compile(r"(int|float|str|bytes|list|tuple|dict|set|Sequence|builtins\.int)\b")
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+
+
+@functools.cache
+def operations() -> set[str]:
+    """The functions of the core that give tensors, without those that make them of given values."""
+    stubs = ast.parse((PYTHON / "_core.pyi").read_text(encoding="utf-8"))
+    functions = [node for node in stubs.body if isinstance(node, ast.FunctionDef)]
+    return {f.name for f in functions if f.returns and "Tensor" in ast.unparse(f.returns)} - MAKERS
+
+
+def is_plain(node: ast.expr, names: set[str]) -> bool:
+    """Whether an expression is plainly no tensor."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str | bytes)
+    if isinstance(node, ast.BinOp):
+        return is_plain(node.left, names) or is_plain(node.right, names)
+    if isinstance(node, ast.IfExp):
+        return is_plain(node.body, names) or is_plain(node.orelse, names)
+    if isinstance(node, ast.Subscript):
+        return is_plain(node.value, names) or (isinstance(node.value, ast.Attribute) and node.value.attr == "shape")
+    if isinstance(node, ast.Attribute):
+        return node.attr in PLAIN_PARTS
+    if isinstance(node, ast.Call):
+        return (isinstance(node.func, ast.Name) and node.func.id in PLAIN_CALLS) or (
+            isinstance(node.func, ast.Attribute)
+            and (node.func.attr in ("numel", "join", "time") or ast.unparse(node.func.value) in ("math", "os.environ"))
+        )
+    kinds = (ast.JoinedStr, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+    return isinstance(node, kinds) or (isinstance(node, ast.Name) and node.id in names)
+
+
+def plain_names(function: ast.FunctionDef) -> set[str]:
+    """Arguments with the types of numbers, texts and containers, counters, and what is made of these."""
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    names = {a.arg for a in arguments if a.annotation and PLAIN_TYPES.match(ast.unparse(a.annotation))}
+    names |= {a.arg for a in (function.args.vararg, function.args.kwarg) if a}
+    for node in ast.walk(function):
+        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Call):
+            counts = {"enumerate": 1, "range": 1}.get(getattr(node.iter.func, "id", ""), 0)
+            parts = node.target.elts[:1] if isinstance(node.target, ast.Tuple) else [node.target]
+            names |= {part.id for part in parts if counts and isinstance(part, ast.Name)}
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and is_plain(node.value, names):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {t.id for t in targets if isinstance(t, ast.Name)}
+    return names
+
+
+def computing(path: Path) -> dict[str, str]:
+    """The functions and classes of a file that compute, and how."""
+    tree, found, core = ast.parse(path.read_text(encoding="utf-8")), dict[str, str](), operations()
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_core")
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(b).split(".")[-1] == "Function" for b in node.bases):
+            found[node.name] = "a Function"
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        names, called = plain_names(node), list[str]()
+        for part in ast.walk(node):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ARITHMETIC) and not is_plain(part, names):
+                found[node.name] = ast.unparse(part)
+            if isinstance(part, ast.AugAssign) and not (is_plain(part.target, names) or is_plain(part.value, names)):
+                found.setdefault(node.name, ast.unparse(part))
+            if isinstance(part, ast.Call):
+                text = ast.unparse(part.func)
+                name = text.removeprefix("_core.") if text.startswith("_core.") else text if text in imported else ""
+                called += [name] if name in core else []
+        if len(called) > 1:
+            found.setdefault(node.name, f"calls {', '.join(called)}")
+    return found
+
+
+def test_what_computes_is_in_the_package_itself() -> None:
+    files = {p.relative_to(PYTHON / "torch").as_posix(): computing(p) for p in ADAPTER}
+    found = {f"{file}: {name}": how for file, made in files.items() for name, how in made.items()}
+    new = {place: how for place, how in found.items() if place not in COMPUTES}
+    assert not new, "move it into the room of its subject, and import it here; or say in COMPUTES why it stays"
+    assert not COMPUTES.keys() - found.keys(), "COMPUTES lists what does not compute any more"
+
+
+@pytest.mark.parametrize(
+    ("body", "computes"),
+    [
+        ("def f(x, y):\n    return x * y", True),
+        ("def f(x: Tensor, n: int):\n    return x - 1", True),
+        ("def f(x):\n    x += 1", True),
+        ("def f(x):\n    return exp(_core.log(x))", True),
+        ("class F(autograd.Function): ...", True),
+        ("def f(x, n: int):\n    return _core.roll(x, n - 1, x.ndim - 1)", False),
+        ("def f(x, name: str):\n    return [name + 's', *range(len(x) - 1)]", False),
+        ("def f(x):\n    return exp(_core.tensor(x))", False),
+    ],
+)
+def test_computing_is_told_from_renaming(body: str, computes: bool, tmp_path: Path) -> None:
+    (tmp_path / "file.py").write_text(f"from ..._core import exp\n{body}\n")
+    assert bool(computing(tmp_path / "file.py")) == computes
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
