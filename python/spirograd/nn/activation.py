@@ -61,15 +61,14 @@ class ReLU(TensorModule):
         [0.0, 2.0]
     """
 
+    _shown = "inplace?"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class ReLU6(TensorModule):
@@ -83,15 +82,14 @@ class ReLU6(TensorModule):
         [0.0, 6.0]
     """
 
+    _shown = "inplace?"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class LeakyReLU(TensorModule):
@@ -106,6 +104,8 @@ class LeakyReLU(TensorModule):
         [-1.0, 2.0]
     """
 
+    _shown = "negative_slope inplace?"
+
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
@@ -113,9 +113,6 @@ class LeakyReLU(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}" + _inplace(self.inplace)
 
 
 class ELU(TensorModule):
@@ -130,6 +127,8 @@ class ELU(TensorModule):
         [0.0, 2.0]
     """
 
+    _shown = "alpha inplace?"
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
@@ -137,9 +136,6 @@ class ELU(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}" + _inplace(self.inplace)
 
 
 class CELU(TensorModule):
@@ -154,6 +150,8 @@ class CELU(TensorModule):
         [0.0, 2.0]
     """
 
+    _shown = "alpha inplace?"
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
@@ -161,9 +159,6 @@ class CELU(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}" + _inplace(self.inplace)
 
 
 class SELU(TensorModule):
@@ -177,15 +172,14 @@ class SELU(TensorModule):
         [0.0]
     """
 
+    _shown = "inplace?"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class GELU(TensorModule):
@@ -206,9 +200,6 @@ class GELU(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, self.approximate)
 
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
-
 
 class SiLU(TensorModule):
     """x * sigmoid(x).
@@ -221,15 +212,14 @@ class SiLU(TensorModule):
         [0.0]
     """
 
+    _shown = "inplace?"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Mish(TensorModule):
@@ -243,15 +233,14 @@ class Mish(TensorModule):
         [0.0]
     """
 
+    _shown = "inplace?"
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Sigmoid(TensorModule):
@@ -322,9 +311,6 @@ class Softplus(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
-
 
 class Softsign(TensorModule):
     """x / (1 + abs(x)).
@@ -349,15 +335,14 @@ class Softshrink(TensorModule):
         [0.0, 1.5]
     """
 
+    _shown = "{lambd}"
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
 
 class Hardshrink(TensorModule):
@@ -371,15 +356,14 @@ class Hardshrink(TensorModule):
         [0.0, 2.0]
     """
 
+    _shown = "{lambd}"
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
 
 class Hardsigmoid(TensorModule):
@@ -392,6 +376,8 @@ class Hardsigmoid(TensorModule):
         >>> sg.nn.Hardsigmoid()(sg.tensor([-4.0, 0.0])).tolist()
         [0.0, 0.5]
     """
+
+    _shown = ""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -411,6 +397,8 @@ class Hardswish(TensorModule):
         >>> sg.nn.Hardswish()(sg.tensor([0.0, 4.0])).tolist()
         [0.0, 4.0]
     """
+
+    _shown = ""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -433,6 +421,8 @@ class Hardtanh(TensorModule):
         [-1.0, 0.5]
     """
 
+    _shown = "min_val max_val inplace?"
+
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.min_val = min_val
@@ -441,9 +431,6 @@ class Hardtanh(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}" + _inplace(self.inplace)
 
 
 class Threshold(TensorModule):
@@ -459,6 +446,8 @@ class Threshold(TensorModule):
         [0.0, 3.0]
     """
 
+    _shown = "threshold value inplace?"
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold = threshold
@@ -467,9 +456,6 @@ class Threshold(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}" + _inplace(self.inplace)
 
 
 class GLU(TensorModule):
@@ -490,9 +476,6 @@ class GLU(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
 
 class PReLU(TensorModule):
     """Leaky ReLU whose slopes are trained.
@@ -507,6 +490,8 @@ class PReLU(TensorModule):
         >>> sg.nn.PReLU()(sg.tensor([-4.0, 2.0])).tolist()
         [-1.0, 2.0]
     """
+
+    _shown = "num_parameters"
 
     def __init__(
         self,
@@ -527,9 +512,6 @@ class PReLU(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
 
 class RReLU(TensorModule):
     """Leaky ReLU with a slope that is drawn for each element in training, and their mean in evaluation.
@@ -544,6 +526,8 @@ class RReLU(TensorModule):
         [-2.0, 2.0]
     """
 
+    _shown = "lower upper inplace?"
+
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower = lower
@@ -552,9 +536,6 @@ class RReLU(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}" + _inplace(self.inplace)
 
 
 def _dim(op: str, dim: int | None, x: Tensor) -> int:
@@ -583,9 +564,6 @@ class Softmax(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, _dim("Softmax", self.dim, input))
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
 
 class LogSoftmax(TensorModule):
     """The logarithm of softmax.
@@ -605,9 +583,6 @@ class LogSoftmax(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, _dim("LogSoftmax", self.dim, input))
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
 
 class Softmin(TensorModule):
     """softmax(-x): the smallest element weighs most.
@@ -626,9 +601,6 @@ class Softmin(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, _dim("Softmin", self.dim, input))
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax2d(TensorModule):

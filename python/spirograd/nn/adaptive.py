@@ -48,6 +48,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ((4,), (4, 20))
     """
 
+    _shown = ""
+
     def __init__(
         self,
         in_features: int,

@@ -47,6 +47,8 @@ class MultiheadAttention(Module):
         ((2, 5, 8), (2, 5, 5))
     """
 
+    _shown = ""
+
     def __init__(
         self,
         embed_dim: int,

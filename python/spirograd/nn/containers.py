@@ -20,6 +20,8 @@ S = TypeVar("S", bound="_Numbered")
 class _Numbered(Module):
     """Modules with the names 0, 1, ... (or others, at first)."""
 
+    _shown = ""
+
     _keeps_names: ClassVar[bool] = False  # in a part of it
     _has_gaps: ClassVar[bool] = False  # whether None may stand for a module
 
@@ -229,6 +231,8 @@ class ModuleDict(Module):
         >>> heads["right"](sg.ones(1, 2)).shape
         (1, 3)
     """
+
+    _shown = ""
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()

@@ -31,6 +31,10 @@ __all__ = [
 class _Convolution(TensorModule):
     """What all convolutions share: sizes, and a weight and bias with PyTorch's initial values."""
 
+    _shown = (
+        "{in_channels} {out_channels} kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
+    )
+
     dims: ClassVar[int]
     padding: Any
     transposed: ClassVar[bool] = False
@@ -106,18 +110,6 @@ class _Convolution(TensorModule):
         if self.padding_mode == "zeros":
             return x, self.padding
         return pad(x, self._borders(), mode=self.padding_mode), (0,) * self.dims
-
-    def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, plain in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
-            value = getattr(self, name)
-            if value != (plain,) * self.dims:
-                text += f", {name}={value}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
 class _Conv(_Convolution):
@@ -382,9 +374,6 @@ class Unfold(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-
 
 class Fold(TensorModule):
     """Columns put back to their places and summed where they overlap: [n, channels * kernel, places] -> [n, channels,
@@ -411,9 +400,3 @@ class Fold(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )

@@ -21,6 +21,8 @@ class CosineSimilarity(Module):
         [0.0]
     """
 
+    _shown = ""
+
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim = dim
@@ -42,6 +44,8 @@ class PairwiseDistance(Module):
         >>> sg.nn.PairwiseDistance(eps=0.0)(sg.tensor([3.0, 4.0]), sg.zeros(2)).item()
         5.0
     """
+
+    _shown = ""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -17,9 +17,6 @@ class _Dropout(TensorModule):
         self.p = p
         self.inplace = inplace
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
-
 
 class Dropout(_Dropout):
     """Zeros instead of elements, with probability p; the others are divided by 1 - p.

@@ -42,6 +42,8 @@ class Embedding(TensorModule):
         (1, 3, 4)
     """
 
+    _shown = "{num_embeddings} {embedding_dim} padding_idx? max_norm? norm_type? scale_grad_by_freq?"
+
     def __init__(
         self,
         num_embeddings: int,
@@ -123,18 +125,6 @@ class Embedding(TensorModule):
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
-    def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return text
-
 
 class EmbeddingBag(TensorModule):
     """Sums, means or maxima of rows of a table: [bags, n] numbers, or [n] with offsets -> [bags, embedding_dim].
@@ -160,6 +150,8 @@ class EmbeddingBag(TensorModule):
         >>> sg.nn.EmbeddingBag(10, 4)(sg.tensor([1, 2, 3]), sg.tensor([0, 2])).shape
         (2, 4)
     """
+
+    _shown = "{num_embeddings} {embedding_dim} mode"
 
     def __init__(
         self,
@@ -246,6 +238,3 @@ class EmbeddingBag(TensorModule):
             self.include_last_offset,
             self.padding_idx,
         )
-
-    def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"

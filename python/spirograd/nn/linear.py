@@ -59,9 +59,6 @@ class Linear(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
 
 class Bilinear(Module):
     """x1 @ weight @ x2 + bias: [..., in1], [..., in2] -> [..., out].
@@ -107,12 +104,6 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
-
 
 class Identity(TensorModule):
     """The input.
@@ -153,9 +144,6 @@ class Flatten(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(TensorModule):
     """Cuts a dimension into several.
@@ -176,6 +164,3 @@ class Unflatten(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

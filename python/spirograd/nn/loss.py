@@ -42,10 +42,6 @@ class _Loss(Module):
 
     reduction: str
 
-    def extra_repr(self) -> str:
-        shown = {k: v for k, v in vars(self).items() if isinstance(v, (bool, int, float, str)) and k[0] != "_"}
-        return ", ".join(f"{k}={v!r}" for k, v in shown.items() if k != "training")
-
 
 class CrossEntropyLoss(_Loss):
     """The negative log-likelihood of classes, from logits [n, classes, ...].
@@ -297,6 +293,8 @@ class FocalLoss(_Loss):
         >>> round(sg.nn.FocalLoss(gamma=0.0)(sg.zeros(1), sg.ones(1)).item(), 4)
         0.6931
     """
+
+    _shown = "gamma alpha? reduction"
 
     def __init__(self, gamma: float = 2.0, alpha: Tensor | float | None = None, reduction: str = "mean") -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from .. import _core, tracer
 from .._complex import ComplexTensor
@@ -13,6 +13,7 @@ from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from ..base.stand_in import StandIn
 from ._attributes import bases, kind_of, note, refuse_other, sort
+from ._shown import shown_arguments
 from .hooks import Hook, Hooks, RemovableHandle, register
 from .parameter import Parameter, UninitializedParameter
 from .summary import Summary, summary
@@ -74,6 +75,7 @@ class Module:
     _persistent: Mapping[str, bool] = {}  # the names of buffers, and whether state_dict() has them
     _held_names: frozenset[str] = frozenset()  # the attributes that may hold modules and parameters
     _hooks: Hooks | None = None
+    _shown: ClassVar[str | None] = None  # which arguments extra_repr() shows
 
     def __init__(self) -> None:
         self.training = True
@@ -680,8 +682,8 @@ class Module:
         return summary(self, inputs)
 
     def extra_repr(self) -> str:
-        """The text between the brackets of repr()."""
-        return ""
+        """The text between the brackets of repr(): the arguments of a layer, nothing for other modules."""
+        return shown_arguments(self, self._shown)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the modules with their sizes, and repr() to be opened."""

@@ -51,6 +51,8 @@ class _Norm(TensorModule):
 class _RunningNorm(_Norm):
     """A norm over [n, channels, ...] that keeps running means and variances."""
 
+    _shown = "{num_features} eps momentum affine bias track_running_stats"
+
     _ranks: tuple[int, ...] = ()  # of its inputs
 
     running_mean: Tensor | None
@@ -104,12 +106,6 @@ class _RunningNorm(_Norm):
                 f"{type(self).__name__}: the input has shape {list(x.shape)}; give {self.num_features} channels in "
                 f"dimension {dim % x.ndim}"
             )
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
 
 class _BatchNorm(_RunningNorm):
@@ -293,6 +289,8 @@ class LayerNorm(_Norm):
         [[-1.0, 1.0]]
     """
 
+    _shown = "{normalized_shape} eps elementwise_affine bias"
+
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -310,12 +308,6 @@ class LayerNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
 
 
 def _shape(sizes: int | Sequence[int]) -> tuple[int, ...]:
@@ -337,6 +329,8 @@ class RMSNorm(_Norm):
         [[1.0, -1.0]]
     """
 
+    _shown = "{normalized_shape} eps elementwise_affine"
+
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -353,9 +347,6 @@ class RMSNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
-
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(_Norm):
@@ -377,6 +368,8 @@ class GroupNorm(_Norm):
         >>> sg.nn.GroupNorm(2, 4)(sg.rand(1, 4, 3)).shape
         (1, 4, 3)
     """
+
+    _shown = "{num_groups} {num_channels} eps affine bias"
 
     def __init__(
         self,
@@ -401,12 +394,6 @@ class GroupNorm(_Norm):
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class LocalResponseNorm(TensorModule):
     """Divides by (k + alpha * the mean square over neighbouring channels) ** beta (Krizhevsky et al., 2012).
@@ -422,6 +409,8 @@ class LocalResponseNorm(TensorModule):
         (1, 4, 3)
     """
 
+    _shown = "{size} alpha beta k"
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size = size
@@ -431,6 +420,3 @@ class LocalResponseNorm(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -30,6 +30,8 @@ Size = int | Sequence[int]
 
 
 class _Pad(TensorModule):
+    _shown = "{padding}"
+
     dims: ClassVar[int]
     mode: ClassVar[str]
 
@@ -46,11 +48,10 @@ class _Pad(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, mode=self.mode)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
 
 class _ConstantPad(_Pad):
+    _shown = "padding value"
+
     mode = "constant"
 
     def __init__(self, padding: Size, value: float) -> None:
@@ -59,9 +60,6 @@ class _ConstantPad(_Pad):
 
     def forward(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, value=self.value)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class _CircularPad(_Pad):
@@ -297,13 +295,12 @@ class ZeroPad1d(_ConstantPad):
         [[0.0, 1.0, 2.0]]
     """
 
+    _shown = "{padding}"
+
     dims = 1
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad2d(_ConstantPad):
@@ -320,13 +317,12 @@ class ZeroPad2d(_ConstantPad):
         (1, 2, 5, 5)
     """
 
+    _shown = "{padding}"
+
     dims = 2
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad3d(_ConstantPad):
@@ -343,10 +339,9 @@ class ZeroPad3d(_ConstantPad):
         (1, 2, 5, 5, 5)
     """
 
+    _shown = "{padding}"
+
     dims = 3
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"

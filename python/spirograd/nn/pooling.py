@@ -50,6 +50,8 @@ __all__ = [
 
 
 class _MaxPool(Module):
+    _shown = "kernel_size stride padding dilation ceil_mode"
+
     def __init__(
         self,
         kernel_size: Size,
@@ -66,12 +68,6 @@ class _MaxPool(Module):
         self.dilation = dilation
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
 
 class MaxPool1d(_MaxPool):
@@ -142,9 +138,6 @@ class _MaxUnpool(Module):
         self.stride = self.kernel_size if stride is None else for_each_dimension(name, "stride", stride, self._dims)
         self.padding = for_each_dimension(name, "padding", padding, self._dims)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class MaxUnpool1d(_MaxUnpool):
     """Elements at the places that MaxPool1d took them from: [n, channels, length] -> [n, channels, ...].
@@ -207,6 +200,8 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _AvgPool(TensorModule):
+    _shown = "kernel_size stride padding"
+
     def __init__(
         self,
         kernel_size: Size,
@@ -221,9 +216,6 @@ class _AvgPool(TensorModule):
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool1d(_AvgPool):
@@ -328,9 +320,6 @@ class AdaptiveAvgPool1d(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return adaptive_avg_pool1d(input, self.output_size)
 
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
 
 class AdaptiveAvgPool2d(TensorModule):
     """The means of as many windows as are wanted: [n, channels, height, width] -> [n, channels, rows, columns].
@@ -349,9 +338,6 @@ class AdaptiveAvgPool2d(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return adaptive_avg_pool2d(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool3d(TensorModule):
@@ -372,18 +358,14 @@ class AdaptiveAvgPool3d(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return adaptive_avg_pool3d(input, self.output_size)
 
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
 
 class _AdaptiveMaxPool(Module):
+    _shown = "output_size"
+
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
@@ -444,12 +426,6 @@ class _LPPool(TensorModule):
         self.kernel_size = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
 
 class LPPool1d(_LPPool):

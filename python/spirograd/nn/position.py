@@ -27,6 +27,8 @@ class RoPE(TensorModule):
         (2, 5, 8)
     """
 
+    _shown = "{dims} traditional"
+
     def __init__(self, dims: int, traditional: bool = False, base: float = 10000.0, scale: float = 1.0) -> None:
         super().__init__()
         if dims < 2 or dims % 2:
@@ -56,9 +58,6 @@ class RoPE(TensorModule):
             return cat([out, rest], -1) if rest.shape[-1] else out
         return cat([a, b, rest], -1) if rest.shape[-1] else cat([a, b], -1)
 
-    def extra_repr(self) -> str:
-        return f"{self.dims}, traditional={self.traditional}"
-
 
 class SinusoidalPositionalEncoding(TensorModule):
     """Sines and cosines of positions at frequencies from max_freq down to min_freq (Vaswani et al., 2017).
@@ -78,6 +77,8 @@ class SinusoidalPositionalEncoding(TensorModule):
         >>> sg.nn.SinusoidalPositionalEncoding(8)(sg.arange(5)).shape
         (5, 8)
     """
+
+    _shown = "{dims}"
 
     def __init__(
         self,
@@ -108,6 +109,3 @@ class SinusoidalPositionalEncoding(TensorModule):
         angle = input.unsqueeze(-1) * frequency * (2 * math.pi if self.full_turns else 1.0)
         parts = [angle.cos(), angle.sin()] if self.cos_first else [angle.sin(), angle.cos()]
         return cat(parts, -1) * self.scale
-
-    def extra_repr(self) -> str:
-        return f"{self.dims}"

@@ -84,6 +84,8 @@ class _Weights(Module):
 class RNNBase(_Weights):
     """What RNN, LSTM and GRU share."""
 
+    _shown = "{input_size} {hidden_size} proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
+
     def __init__(
         self,
         kind: Kind,
@@ -215,21 +217,6 @@ class RNNBase(_Weights):
         if not batched:
             return x.squeeze(1), ends
         return x.transpose(0, 1) if time else x, ends
-
-    def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        defaults = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0.0,
-            "bidirectional": False,
-        }
-        for name, default in defaults.items():
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        return text
 
 
 class RNN(RNNBase):
@@ -391,6 +378,8 @@ class GRU(RNNBase):
 class RNNCellBase(_Weights):
     """What the cells share: one step of one layer."""
 
+    _shown = "{input_size} {hidden_size} bias?"
+
     def __init__(
         self,
         kind: Kind,
@@ -421,9 +410,6 @@ class RNNCellBase(_Weights):
         weight, recurrent, bias, recurrent_bias = self._of("")
         after, _ = self._kind.step(linear(input, weight, bias), linear(now[0], recurrent, recurrent_bias), tuple(now))
         return after
-
-    def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
 
 class RNNCell(RNNCellBase):

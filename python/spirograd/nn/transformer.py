@@ -55,6 +55,8 @@ def _activation(op: str, activation: str | Activation) -> Activation:
 class _Layer(Module):
     """Attentions, then two products with an activation between; each of these parts is added to its input."""
 
+    _shown = ""
+
     self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
 
@@ -258,6 +260,8 @@ class TransformerDecoderLayer(_Layer):
 
 
 class _Stack(Module):
+    _shown = ""
+
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
@@ -375,6 +379,8 @@ class Transformer(Module):
         >>> model(sg.ones(2, 7, 8), sg.ones(2, 5, 8)).shape
         (2, 5, 8)
     """
+
+    _shown = ""
 
     def __init__(
         self,

@@ -116,9 +116,6 @@ class PixelShuffle(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
 
 class PixelUnshuffle(TensorModule):
     """[..., channels, h * r, w * r] -> [..., channels * r * r, h, w]: pixels become channels.
@@ -138,9 +135,6 @@ class PixelUnshuffle(TensorModule):
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
-
 
 class ChannelShuffle(TensorModule):
     """Deals the channels of groups out in turn: [n, channels, ...].
@@ -159,6 +153,3 @@ class ChannelShuffle(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

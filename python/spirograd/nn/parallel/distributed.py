@@ -83,6 +83,8 @@ class DistributedDataParallel(Module):
         >>> sg.distributed.destroy_process_group()
     """
 
+    _shown = ""
+
     def __init__(
         self,
         module: Module,

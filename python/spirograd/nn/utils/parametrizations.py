@@ -27,6 +27,8 @@ def norm_of_slices(weight: Tensor, dim: int | None) -> Tensor:
 
 
 class _WeightNorm(Module):
+    _shown = ""
+
     def __init__(self, dim: int | None) -> None:
         super().__init__()
         self.dim = dim
@@ -39,6 +41,8 @@ class _WeightNorm(Module):
 
 
 class _SpectralNorm(Module):
+    _shown = ""
+
     def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float) -> None:
         super().__init__()
         if n_power_iterations < 1:
@@ -79,6 +83,8 @@ def _orthogonalised(x: Tensor) -> Tensor:
 
 
 class _Orthogonal(Module):
+    _shown = ""
+
     base: Tensor  # where the map starts from, [n, n], if it is used
 
     def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:

@@ -1,0 +1,55 @@
+"""repr() of layers: the arguments of their constructors, as PyTorch shows them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from .._core import Tensor
+
+
+def shown_arguments(layer: Any, shown: str | None) -> str:
+    """The arguments of a layer's constructor, with the values that its attributes of the same names hold.
+
+    Args:
+        layer: the layer.
+        shown: names of arguments, in the order of the text. A plain name is shown as name=value, `{name}` as the value
+            alone, and `name?` only if the value is not the default. None shows all arguments, except tensors, device
+            and dtype.
+    """
+    arguments = _constructor(type(layer))
+    if shown is None:
+        shown = " ".join(name for name, argument in arguments.items() if _is_plain(name, argument))
+    texts = []
+    for item in shown.split():
+        name = item.strip("{}?")
+        if name not in arguments:  # a family shares one text, and not all of its members take all arguments
+            continue
+        value = getattr(layer, name)
+        if name == "bias" and not isinstance(value, bool):
+            value = value is not None
+        if isinstance(value, Tensor) or (item.endswith("?") and _is_default(value, arguments[name].default)):
+            continue
+        text = str(value) if name.startswith("padding") else repr(value)  # PyTorch does not quote padding="same"
+        texts.append(text if item.startswith("{") else f"{name}={text}")
+    return ", ".join(texts)
+
+
+def _constructor(kind: type) -> Mapping[str, inspect.Parameter]:
+    """The arguments of the nearest constructor that this package defines: a class that a program derives from a layer
+    shows those of the layer."""
+    own = (vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base))
+    return inspect.signature(next(f for f in own if f.__module__.startswith(f"{__package__}."))).parameters
+
+
+def _is_plain(name: str, argument: inspect.Parameter) -> bool:
+    one = argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
+    return (
+        one and name not in ("self", "device", "dtype") and name[0] != "_" and "Tensor" not in str(argument.annotation)
+    )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether the value, or each element of a tuple of sizes, is the default."""
+    return bool(value == default or (isinstance(value, tuple) and all(size == default for size in value)))
