@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import spirograd as sg
+from spirograd.base.docstrings import described_by
 
 MODULES = ["spirograd"]
 MODULES += [
@@ -68,6 +69,53 @@ def test_public_names_have_docstrings(module: str) -> None:
             own = [(n, v) for n, v in vars(member).items() if not n.startswith("_")]
             silent += [f"{name}.{n}" for n, v in own if _documented(v) and not inspect.getdoc(getattr(member, n))]
     assert not silent, f"{module}: no docstring for {silent}"
+
+
+SHARED = """Scales {what}.
+
+Args:
+    x: what is scaled.
+    factor: the factor,
+        a number.
+
+Returns:
+    A number.
+
+Raises:
+    ValueError: never.
+"""
+
+
+def test_a_docstring_takes_what_it_lacks_from_others() -> None:
+    @described_by(SHARED, "\nArgs:\n    rest: other options.", what="a number")
+    def scale(factor: float, x: float, rest: int = 0) -> float:
+        """
+        Args:
+            x: the number.
+
+        Example:
+            >>> scale(2, 3)
+        """
+        return factor * x * (1 + rest)
+
+    assert inspect.getdoc(scale) == (
+        "Scales a number.\n\nArgs:\n    factor: the factor,\n        a number.\n    x: the number.\n"
+        "    rest: other options.\n\nReturns:\n    A number.\n\nRaises:\n    ValueError: never.\n\n"
+        "Example:\n    >>> scale(2, 3)"
+    )
+
+
+def test_a_class_takes_the_arguments_of_its_constructor_only() -> None:
+    @described_by(SHARED, what="numbers")
+    class Scale:
+        """"""
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+    assert inspect.getdoc(Scale) == (
+        "Scales numbers.\n\nArgs:\n    factor: the factor,\n        a number.\n\nRaises:\n    ValueError: never."
+    )
 
 
 def _documented(member: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Convolutions with weights of their own."""
+"""Convolution layers, and the layers Fold and Unfold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
+from ._arguments import described, of_dims
 from ._sizes import Size, check_counts, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import TensorModule
@@ -29,13 +30,25 @@ __all__ = [
 
 
 class _Convolution(TensorModule):
-    """What all convolutions share: sizes, and a weight and bias with PyTorch's initial values."""
+    """The arguments, the weight and the bias of all convolutions.
+
+    Args:
+        in_channels: number of channels of the input.
+        out_channels: number of channels of the result.
+        kernel_size: size of the kernel: one number, or one for each dimension.
+        groups: number of groups of channels; each is convolved separately.
+        bias: whether to add a trained bias to each channel.
+        dilation: distance between the elements of the kernel: one number, or one for each dimension.
+
+    Raises:
+        ValueError: groups does not divide both numbers of channels, or padding or padding_mode is unknown.
+    """
 
     _shown = (
         "{in_channels} {out_channels} kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
     )
 
-    dims: ClassVar[int]
+    _dims: ClassVar[int]
     padding: Any
     transposed: ClassVar[bool] = False
 
@@ -68,7 +81,7 @@ class _Convolution(TensorModule):
         self.out_channels = out_channels
 
         def each(what: str, size: Size) -> tuple[int, ...]:
-            return for_each_dimension(name, what, size, self.dims)
+            return for_each_dimension(name, what, size, self._dims)
 
         self.kernel_size, self.stride = each("kernel_size", kernel_size), each("stride", stride)
         self.padding = padding if isinstance(padding, str) else each("padding", padding)
@@ -86,18 +99,18 @@ class _Convolution(TensorModule):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         fan_in = math.prod(self.weight.shape[1:])
         bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
         for parameter in self.parameters(recurse=False):
             init.uniform_(parameter, -bound, bound)
 
     def _borders(self) -> list[int]:
-        """The widths to add before and after, last dimension first."""
+        """The widths of the padding before and after the input, last dimension first."""
         if self.padding == "valid":
-            return [0] * (2 * self.dims)
+            return [0] * (2 * self._dims)
         out = []
-        for d in reversed(range(self.dims)):
+        for d in reversed(range(self._dims)):
             if isinstance(self.padding, str):
                 every = self.dilation[d] * (self.kernel_size[d] - 1)
                 out += [every // 2, every - every // 2]
@@ -105,14 +118,26 @@ class _Convolution(TensorModule):
                 out += [self.padding[d]] * 2
         return out
 
-    def _bordered(self, x: Tensor) -> tuple[Tensor, tuple[int, ...] | str]:
-        """The input with borders that are not zeros, and the padding that is left to do."""
+    def _padded(self, x: Tensor) -> tuple[Tensor, tuple[int, ...] | str]:
+        """The input, padded unless by zeros, and the zero padding that the convolution still has to add."""
         if self.padding_mode == "zeros":
             return x, self.padding
-        return pad(x, self._borders(), mode=self.padding_mode), (0,) * self.dims
+        return pad(x, self._borders(), mode=self.padding_mode), (0,) * self._dims
 
 
 class _Conv(_Convolution):
+    """Convolves [n, in_channels, {sizes}] to [n, out_channels, ...]; n may be missing.
+
+    The weight has the shape [out_channels, in_channels / groups, *kernel_size]. As in PyTorch, the weight and the bias
+    are drawn uniformly from +-1 / sqrt(n), where n is the product of all sizes of the weight but the first.
+
+    Args:
+        stride: step of the kernel: one number, or one for each dimension.
+        padding: elements added on both sides: one number, or one for each dimension; "valid" adds none, "same" keeps
+            the size.
+        padding_mode: the added elements: "zeros", "reflect", "replicate" or "circular".
+    """
+
     def __init__(
         self,
         in_channels: int,
@@ -132,88 +157,58 @@ class _Conv(_Convolution):
             dtype,
         )  # fmt: skip
 
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._padded(input)
+        convolve = (conv1d, conv2d, conv3d)[self._dims - 1]
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
+
+@of_dims(1, _Conv, _Convolution)
 class Conv1d(_Conv):
-    """A convolution of one dimension: [n, in_channels, length] -> [n, out_channels, result].
-
-    The weight is [out_channels, in_channels / groups, kernel_size]; it and the bias start uniform in
-    +-1 / sqrt(in_channels / groups * kernel_size), as PyTorch's.
-
-    Args:
-        in_channels: of the input.
-        out_channels: of the result.
-        kernel_size: length of the kernel.
-        stride: from place to place.
-        padding: on both sides; "valid" is 0, "same" keeps the size.
-        dilation: from element to element of the kernel.
-        groups: the number of groups of channels; each is convolved separately.
-        bias: whether something is added.
-        padding_mode: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: groups that do not divide the channels, or an unknown padding.
-
+    """
     Example:
         >>> sg.nn.Conv1d(2, 4, 3)(sg.ones(5, 2, 8)).shape
         (5, 4, 6)
     """
 
-    dims = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        input, padding = self._bordered(input)
-        return conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    _dims = 1
 
 
+@of_dims(2, _Conv, _Convolution)
 class Conv2d(_Conv):
-    """A convolution of images: [n, in_channels, height, width] -> [n, out_channels, ...].
-
-    Args:
-        in_channels, out_channels, stride, padding, dilation, groups, bias, padding_mode, device, dtype: see Conv1d;
-            one number, or one for each dimension.
-        kernel_size: height and width of the kernel.
-
-    Raises:
-        ValueError: groups that do not divide the channels, or an unknown padding.
-
+    """
     Example:
         >>> sg.nn.Conv2d(3, 8, 3, padding=1)(sg.ones(2, 3, 16, 16)).shape
         (2, 8, 16, 16)
     """
 
-    dims = 2
-
-    def forward(self, input: Tensor) -> Tensor:
-        input, padding = self._bordered(input)
-        return conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    _dims = 2
 
 
+@of_dims(3, _Conv, _Convolution)
 class Conv3d(_Conv):
-    """A convolution of volumes: [n, in_channels, depth, height, width] -> [n, out_channels, ...].
-
-    Args:
-        in_channels, out_channels, stride, padding, dilation, groups, bias, padding_mode, device, dtype: see Conv1d;
-            one number, or one for each dimension.
-        kernel_size: depth, height and width of the kernel.
-
-    Raises:
-        ValueError: groups that do not divide the channels, or an unknown padding.
-
+    """
     Example:
         >>> sg.nn.Conv3d(1, 2, 3)(sg.ones(1, 1, 4, 5, 6)).shape
         (1, 2, 2, 3, 4)
     """
 
-    dims = 3
-
-    def forward(self, input: Tensor) -> Tensor:
-        input, padding = self._bordered(input)
-        return conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    _dims = 3
 
 
 class _ConvTranspose(_Convolution):
+    """Maps [n, in_channels, {sizes}] to [n, out_channels, ...] by a transposed convolution; n may be missing.
+
+    It is the gradient of a convolution with respect to its input. The weight has the shape [in_channels, out_channels /
+    groups, *kernel_size]. A call may pass output_size, the sizes of the result, which replaces output_padding.
+
+    Args:
+        stride: step in the result for one step in the input: one number, or one for each dimension.
+        padding: elements cut off the result on both sides: one number, or one for each dimension.
+        output_padding: elements added to the end of the result: one number, or one for each dimension.
+        padding_mode: "zeros".
+    """
+
     transposed = True
     padding: tuple[int, ...]
 
@@ -240,8 +235,8 @@ class _ConvTranspose(_Convolution):
     def _output_padding(self, x: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         if output_size is None:
             return self.output_padding
-        size, out = tuple(output_size)[-self.dims :], []
-        for d, have in enumerate(x.shape[-self.dims :]):
+        size, out = tuple(output_size)[-self._dims :], []
+        for d, have in enumerate(x.shape[-self._dims :]):
             least = (have - 1) * self.stride[d] - 2 * self.padding[d]
             least += self.dilation[d] * (self.kernel_size[d] - 1) + 1
             if not 0 <= size[d] - least < max(self.stride[d], self.dilation[d]):
@@ -252,113 +247,48 @@ class _ConvTranspose(_Convolution):
             out.append(size[d] - least)
         return tuple(out)
 
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        convolve = (conv_transpose1d, conv_transpose2d, conv_transpose3d)[self._dims - 1]
+        more = self._output_padding(input, output_size)
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
+
+@of_dims(1, _ConvTranspose, _Convolution)
 class ConvTranspose1d(_ConvTranspose):
-    """A transposed convolution of one dimension: [n, in_channels, length] -> [n, out_channels, result].
-
-    The weight is [in_channels, out_channels / groups, kernel_size].
-
-    Args:
-        in_channels, out_channels, kernel_size, groups, bias, dilation, device, dtype: see Conv1d.
-        stride: of the result for one step in the input.
-        padding: taken off the result on both sides.
-        output_padding: more of the result at its end.
-        padding_mode: "zeros".
-
-    Raises:
-        ValueError: groups that do not divide the channels.
-
+    """
     Example:
         >>> sg.nn.ConvTranspose1d(2, 4, 3, stride=2)(sg.ones(1, 2, 8)).shape
         (1, 4, 17)
     """
 
-    dims = 1
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        return conv_transpose1d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
+    _dims = 1
 
 
+@of_dims(2, _ConvTranspose, _Convolution)
 class ConvTranspose2d(_ConvTranspose):
-    """A transposed convolution of images: [n, in_channels, height, width] -> [n, out_channels, ...].
-
-    Args:
-        in_channels: and all others, see ConvTranspose1d; sizes are one number, or one for each dimension.
-
-    Raises:
-        ValueError: groups that do not divide the channels.
-
+    """
     Example:
         >>> sg.nn.ConvTranspose2d(4, 2, 2, stride=2)(sg.ones(1, 4, 5, 5)).shape
         (1, 2, 10, 10)
     """
 
-    dims = 2
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        return conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
+    _dims = 2
 
 
+@of_dims(3, _ConvTranspose, _Convolution)
 class ConvTranspose3d(_ConvTranspose):
-    """A transposed convolution of volumes: [n, in_channels, depth, height, width] -> [n, out_channels, ...].
-
-    Args:
-        in_channels: and all others, see ConvTranspose1d; sizes are one number, or one for each dimension.
-
-    Raises:
-        ValueError: groups that do not divide the channels.
-
+    """
     Example:
         >>> sg.nn.ConvTranspose3d(4, 2, 2, stride=2)(sg.ones(1, 4, 3, 3, 3)).shape
         (1, 2, 6, 6, 6)
     """
 
-    dims = 3
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        return conv_transpose3d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
+    _dims = 3
 
 
+@described(unfold)
 class Unfold(TensorModule):
-    """What a kernel sees at each of its places, as columns: [n, channels, height, width] -> [n, channels * kernel,
-    places].
-
-    Args:
-        kernel_size: rows and columns of the kernel.
-        dilation: from element to element of the kernel.
-        padding: zeros on both sides.
-        stride: from place to place.
-
+    """
     Example:
         >>> sg.nn.Unfold(2)(sg.ones(1, 3, 4, 4)).shape
         (1, 12, 9)
@@ -375,14 +305,9 @@ class Unfold(TensorModule):
         return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
+@described(fold)
 class Fold(TensorModule):
-    """Columns put back to their places and summed where they overlap: [n, channels * kernel, places] -> [n, channels,
-    height, width].
-
-    Args:
-        output_size: height and width of the result.
-        kernel_size, dilation, padding, stride: see Unfold.
-
+    """
     Example:
         >>> sg.nn.Fold(3, 2)(sg.ones(1, 4, 4)).shape
         (1, 1, 3, 3)

@@ -12,8 +12,8 @@ from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from ..base.stand_in import StandIn
+from ._arguments import shown_arguments
 from ._attributes import bases, kind_of, note, refuse_other, sort
-from ._shown import shown_arguments
 from .hooks import Hook, Hooks, RemovableHandle, register
 from .parameter import Parameter, UninitializedParameter
 from .summary import Summary, summary

@@ -32,16 +32,16 @@ Size = int | Sequence[int]
 class _Pad(TensorModule):
     _shown = "{padding}"
 
-    dims: ClassVar[int]
+    _dims: ClassVar[int]
     mode: ClassVar[str]
 
     def __init__(self, padding: Size) -> None:
         super().__init__()
-        sizes = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
-        if len(sizes) != 2 * self.dims:
+        sizes = (padding,) * (2 * self._dims) if isinstance(padding, int) else tuple(padding)
+        if len(sizes) != 2 * self._dims:
             raise ValueError(
-                f"{type(self).__name__}: padding {list(sizes)} for {self.dims} dimension(s); "
-                f"give one number, or {2 * self.dims}: before and behind, the last dimension first"
+                f"{type(self).__name__}: padding {list(sizes)} for {self._dims} dimension(s); "
+                f"give one number, or {2 * self._dims}: before and behind, the last dimension first"
             )
         self.padding = sizes
 
@@ -88,7 +88,7 @@ class CircularPad1d(_CircularPad):
         [[3.0, 1.0, 2.0, 3.0]]
     """
 
-    dims = 1
+    _dims = 1
 
 
 class CircularPad2d(_CircularPad):
@@ -105,7 +105,7 @@ class CircularPad2d(_CircularPad):
         (1, 2, 5, 5)
     """
 
-    dims = 2
+    _dims = 2
 
 
 class CircularPad3d(_CircularPad):
@@ -122,7 +122,7 @@ class CircularPad3d(_CircularPad):
         (1, 2, 5, 5, 5)
     """
 
-    dims = 3
+    _dims = 3
 
 
 class ConstantPad1d(_ConstantPad):
@@ -140,7 +140,7 @@ class ConstantPad1d(_ConstantPad):
         [[7.0, 1.0, 2.0]]
     """
 
-    dims = 1
+    _dims = 1
 
 
 class ConstantPad2d(_ConstantPad):
@@ -158,7 +158,7 @@ class ConstantPad2d(_ConstantPad):
         (1, 2, 5, 5)
     """
 
-    dims = 2
+    _dims = 2
 
 
 class ConstantPad3d(_ConstantPad):
@@ -176,7 +176,7 @@ class ConstantPad3d(_ConstantPad):
         (1, 2, 5, 5, 5)
     """
 
-    dims = 3
+    _dims = 3
 
 
 class ReflectionPad1d(_ReflectionPad):
@@ -193,7 +193,7 @@ class ReflectionPad1d(_ReflectionPad):
         [[2.0, 1.0, 2.0, 3.0]]
     """
 
-    dims = 1
+    _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPad):
@@ -210,7 +210,7 @@ class ReflectionPad2d(_ReflectionPad):
         (1, 2, 5, 5)
     """
 
-    dims = 2
+    _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPad):
@@ -227,7 +227,7 @@ class ReflectionPad3d(_ReflectionPad):
         (1, 2, 5, 5, 5)
     """
 
-    dims = 3
+    _dims = 3
 
 
 class ReplicationPad1d(_ReplicationPad):
@@ -244,7 +244,7 @@ class ReplicationPad1d(_ReplicationPad):
         [[1.0, 1.0, 2.0, 3.0]]
     """
 
-    dims = 1
+    _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPad):
@@ -261,7 +261,7 @@ class ReplicationPad2d(_ReplicationPad):
         (1, 2, 5, 5)
     """
 
-    dims = 2
+    _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPad):
@@ -278,7 +278,7 @@ class ReplicationPad3d(_ReplicationPad):
         (1, 2, 5, 5, 5)
     """
 
-    dims = 3
+    _dims = 3
 
 
 class ZeroPad1d(_ConstantPad):
@@ -297,7 +297,7 @@ class ZeroPad1d(_ConstantPad):
 
     _shown = "{padding}"
 
-    dims = 1
+    _dims = 1
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
@@ -319,7 +319,7 @@ class ZeroPad2d(_ConstantPad):
 
     _shown = "{padding}"
 
-    dims = 2
+    _dims = 2
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
@@ -341,7 +341,7 @@ class ZeroPad3d(_ConstantPad):
 
     _shown = "{padding}"
 
-    dims = 3
+    _dims = 3
 
     def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)

@@ -1,12 +1,34 @@
-"""repr() of layers: the arguments of their constructors, as PyTorch shows them."""
+"""The arguments of layers: how help() describes them, and how repr() shows them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from .._core import Tensor
+from ..base.docstrings import described_by
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+# Of arguments that many layers and functions take.
+_COMMON = """
+Args:
+    device: the device of the parameters.
+    dtype: the element type of the parameters.
+    inplace: whether to write the result into the input; gradients stay right.
+    reduction: "mean", "sum" or "none".
+"""
+
+
+def described(*sources: Any, **words: str) -> Callable[[T], T]:
+    """described_by() the sources, and by what is said of arguments that many layers take."""
+    return described_by(*sources, _COMMON, **words)
+
+
+def of_dims(dims: int, *sources: Any, **words: str) -> Callable[[T], T]:
+    """described() for one of a family of 1, 2 and 3 dimensions, whose sizes `{sizes}` stands for."""
+    return described(*sources, sizes=("length", "height, width", "depth, height, width")[dims - 1], **words)
 
 
 def shown_arguments(layer: Any, shown: str | None) -> str:
