@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import Tensor, avg_pool1d, avg_pool2d
+from ._arguments import described, of_dims
 from ._sizes import Size, for_each_dimension
 from .functional import (
     adaptive_avg_pool1d,
@@ -25,6 +26,7 @@ from .functional import (
     max_unpool2d,
     max_unpool3d,
 )
+from .functional.pooling import MEAN, WINDOWS
 from .module import Module, TensorModule
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
 
 
 class _MaxPool(Module):
+    _dims: ClassVar[int]
     _shown = "kernel_size stride padding dilation ceil_mode"
 
     def __init__(
@@ -69,67 +72,48 @@ class _MaxPool(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
+    def forward(self, input: Tensor) -> Any:
+        pool = (max_pool1d, max_pool2d, max_pool3d)[self._dims - 1]
+        return pool(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
 
+
+@described(max_pool1d)
 class MaxPool1d(_MaxPool):
-    """The largest element of each window: [n, channels, length] -> [n, channels, result].
-
-    Args:
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        padding: on both sides, at most half of the window.
-        dilation: from element to element of a window.
-        return_indices: whether the places of the elements come too.
-        ceil_mode: whether windows may reach beyond the end.
-
+    """
     Example:
         >>> sg.nn.MaxPool1d(2)(sg.ones(2, 3, 8)).shape
         (2, 3, 4)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return max_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    _dims = 1
 
 
+@described(max_pool2d)
 class MaxPool2d(_MaxPool):
-    """The largest element of each window: [n, channels, height, width] -> [n, channels, ...].
-
-    Args:
-        kernel_size, stride, padding, dilation, return_indices, ceil_mode: see MaxPool1d; one number, or one for each
-            dimension.
-
+    """
     Example:
         >>> sg.nn.MaxPool2d(2)(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    _dims = 2
 
 
+@described(max_pool3d)
 class MaxPool3d(_MaxPool):
-    """The largest element of each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        kernel_size, stride, padding, dilation, return_indices, ceil_mode: see MaxPool1d; one number, or one for each
-            dimension.
-
+    """
     Example:
         >>> sg.nn.MaxPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
         (2, 3, 2, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return max_pool3d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    _dims = 3
 
 
 class _MaxUnpool(Module):
-    _dims: int
+    _dims: ClassVar[int]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -138,65 +122,45 @@ class _MaxUnpool(Module):
         self.stride = self.kernel_size if stride is None else for_each_dimension(name, "stride", stride, self._dims)
         self.padding = for_each_dimension(name, "padding", padding, self._dims)
 
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        unpool = (max_unpool1d, max_unpool2d, max_unpool3d)[self._dims - 1]
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
+
+@described(max_unpool1d)
 class MaxUnpool1d(_MaxUnpool):
-    """Elements at the places that MaxPool1d took them from: [n, channels, length] -> [n, channels, ...].
-
-    The call takes the elements, their places, and output_size where windows of several sizes fit.
-
-    Args:
-        kernel_size, stride, padding: of the pooling.
-
+    """
     Example:
-        >>> values, places = sg.nn.MaxPool1d(2, return_indices=True)(sg.ones(2, 3, 8))
-        >>> sg.nn.MaxUnpool1d(2)(values, places).shape
+        >>> values, indices = sg.nn.MaxPool1d(2, return_indices=True)(sg.ones(2, 3, 8))
+        >>> sg.nn.MaxUnpool1d(2)(values, indices).shape
         (2, 3, 8)
     """
 
     _dims = 1
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-
+@described(max_unpool2d)
 class MaxUnpool2d(_MaxUnpool):
-    """Elements at the places that MaxPool2d took them from: [n, channels, height, width] -> [n, channels, ...].
-
-    The call takes the elements, their places, and output_size where windows of several sizes fit.
-
-    Args:
-        kernel_size, stride, padding: of the pooling; one number, or one for each dimension.
-
+    """
     Example:
-        >>> values, places = sg.nn.MaxPool2d(2, return_indices=True)(sg.ones(2, 3, 8, 8))
-        >>> sg.nn.MaxUnpool2d(2)(values, places).shape
+        >>> values, indices = sg.nn.MaxPool2d(2, return_indices=True)(sg.ones(2, 3, 8, 8))
+        >>> sg.nn.MaxUnpool2d(2)(values, indices).shape
         (2, 3, 8, 8)
     """
 
     _dims = 2
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-
+@described(max_unpool3d)
 class MaxUnpool3d(_MaxUnpool):
-    """Elements at the places that MaxPool3d took them from: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    The call takes the elements, their places, and output_size where windows of several sizes fit.
-
-    Args:
-        kernel_size, stride, padding: of the pooling; one number, or one for each dimension.
-
+    """
     Example:
-        >>> values, places = sg.nn.MaxPool3d(2, return_indices=True)(sg.ones(2, 3, 4, 8, 8))
-        >>> sg.nn.MaxUnpool3d(2)(values, places).shape
+        >>> values, indices = sg.nn.MaxPool3d(2, return_indices=True)(sg.ones(2, 3, 4, 8, 8))
+        >>> sg.nn.MaxUnpool3d(2)(values, indices).shape
         (2, 3, 4, 8, 8)
     """
 
     _dims = 3
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class _AvgPool(TensorModule):
@@ -218,16 +182,9 @@ class _AvgPool(TensorModule):
         self.count_include_pad = count_include_pad
 
 
+@of_dims(1, MEAN, WINDOWS)
 class AvgPool1d(_AvgPool):
-    """The mean of each window: [n, channels, length] -> [n, channels, result].
-
-    Args:
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        padding: zeros on both sides, at most half of the window.
-        ceil_mode: whether windows may reach beyond the end.
-        count_include_pad: whether padding counts.
-
+    """
     Example:
         >>> sg.nn.AvgPool1d(2)(sg.ones(2, 3, 8)).shape
         (2, 3, 4)
@@ -252,14 +209,9 @@ class AvgPool1d(_AvgPool):
         return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
+@of_dims(2, MEAN, WINDOWS)
 class AvgPool2d(_AvgPool):
-    """The mean of each window: [n, channels, height, width] -> [n, channels, ...].
-
-    Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad: see AvgPool1d; one number, or one for each
-            dimension.
-        divisor_override: what sums are divided by.
-
+    """
     Example:
         >>> sg.nn.AvgPool2d(2)(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 4, 4)
@@ -284,12 +236,9 @@ class AvgPool2d(_AvgPool):
         )  # fmt: skip
 
 
+@of_dims(3, MEAN, WINDOWS)
 class AvgPool3d(AvgPool2d):
-    """The mean of each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: see AvgPool2d.
-
+    """
     Example:
         >>> sg.nn.AvgPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
         (2, 3, 2, 4, 4)
@@ -302,64 +251,57 @@ class AvgPool3d(AvgPool2d):
         )  # fmt: skip
 
 
-class AdaptiveAvgPool1d(TensorModule):
-    """The means of as many windows as are wanted: [n, channels, length] -> [n, channels, output_size].
+class _AdaptiveAvgPool(TensorModule):
+    _dims: ClassVar[int]
 
-    Args:
-        output_size: how many.
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
+        super().__init__()
+        self.output_size = output_size
 
+    def forward(self, input: Tensor) -> Tensor:
+        pool: Any = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[self._dims - 1]
+        out: Tensor = pool(input, self.output_size)
+        return out
+
+
+@described(adaptive_avg_pool1d)
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """
     Example:
         >>> sg.nn.AdaptiveAvgPool1d(3)(sg.ones(2, 3, 8)).shape
         (2, 3, 3)
     """
 
+    _dims = 1
+
     def __init__(self, output_size: Size) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return adaptive_avg_pool1d(input, self.output_size)
+        super().__init__(output_size)
 
 
-class AdaptiveAvgPool2d(TensorModule):
-    """The means of as many windows as are wanted: [n, channels, height, width] -> [n, channels, rows, columns].
-
-    Args:
-        output_size: rows and columns of the result; None keeps the input's.
-
+@described(adaptive_avg_pool2d)
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """
     Example:
         >>> sg.nn.AdaptiveAvgPool2d(1)(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 1, 1)
     """
 
-    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return adaptive_avg_pool2d(input, self.output_size)
+    _dims = 2
 
 
-class AdaptiveAvgPool3d(TensorModule):
-    """The means of as many windows as are wanted: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        output_size: sizes of the result; None keeps the input's.
-
+@described(adaptive_avg_pool3d)
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """
     Example:
         >>> sg.nn.AdaptiveAvgPool3d(1)(sg.ones(2, 3, 4, 8, 8)).shape
         (2, 3, 1, 1, 1)
     """
 
-    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return adaptive_avg_pool3d(input, self.output_size)
+    _dims = 3
 
 
 class _AdaptiveMaxPool(Module):
+    _dims: ClassVar[int]
     _shown = "output_size"
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -367,57 +309,47 @@ class _AdaptiveMaxPool(Module):
         self.output_size = output_size
         self.return_indices = return_indices
 
+    def forward(self, input: Tensor) -> Any:
+        pool = (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)[self._dims - 1]
+        return pool(input, self.output_size, self.return_indices)
 
+
+@described(adaptive_max_pool1d)
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest elements of as many windows as are wanted: [n, channels, length] -> [n, channels, output_size].
-
-    Args:
-        output_size: how many.
-        return_indices: whether the places of the elements come too.
-
+    """
     Example:
         >>> sg.nn.AdaptiveMaxPool1d(3)(sg.ones(2, 3, 8)).shape
         (2, 3, 3)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return adaptive_max_pool1d(input, self.output_size, self.return_indices)
+    _dims = 1
 
 
+@described(adaptive_max_pool2d)
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The largest elements of as many windows as are wanted: [n, channels, height, width] -> [n, channels, rows,
-    columns].
-
-    Args:
-        output_size: rows and columns of the result; None keeps the input's.
-        return_indices: whether the places of the elements come too.
-
+    """
     Example:
         >>> sg.nn.AdaptiveMaxPool2d((2, None))(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 2, 8)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return adaptive_max_pool2d(input, self.output_size, self.return_indices)
+    _dims = 2
 
 
+@described(adaptive_max_pool3d)
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest elements of as many windows as are wanted: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        output_size: sizes of the result; None keeps the input's.
-        return_indices: whether the places of the elements come too.
-
+    """
     Example:
         >>> sg.nn.AdaptiveMaxPool3d((2, None, 1))(sg.ones(2, 3, 4, 8, 8)).shape
         (2, 3, 2, 8, 1)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return adaptive_max_pool3d(input, self.output_size, self.return_indices)
+    _dims = 3
 
 
 class _LPPool(TensorModule):
+    _dims: ClassVar[int]
+
     def __init__(
         self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
     ) -> None:
@@ -427,50 +359,39 @@ class _LPPool(TensorModule):
         self.stride = stride
         self.ceil_mode = ceil_mode
 
+    def forward(self, input: Tensor) -> Tensor:
+        pool = (lp_pool1d, lp_pool2d, lp_pool3d)[self._dims - 1]
+        return pool(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
+
+@described(lp_pool1d)
 class LPPool1d(_LPPool):
-    """(sum of x^p)^(1/p) over each window: [n, channels, length] -> [n, channels, result].
-
-    Args:
-        norm_type: p.
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        ceil_mode: whether windows may reach beyond the end.
-
+    """
     Example:
         >>> sg.nn.LPPool1d(2, 3)(sg.ones(2, 3, 9)).shape
         (2, 3, 3)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _dims = 1
 
 
+@described(lp_pool2d)
 class LPPool2d(_LPPool):
-    """(sum of x^p)^(1/p) over each window: [n, channels, height, width] -> [n, channels, ...].
-
-    Args:
-        norm_type, kernel_size, stride, ceil_mode: see LPPool1d.
-
+    """
     Example:
         >>> sg.nn.LPPool2d(2, 2)(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _dims = 2
 
 
+@described(lp_pool3d)
 class LPPool3d(_LPPool):
-    """(sum of x^p)^(1/p) over each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        norm_type, kernel_size, stride, ceil_mode: see LPPool1d.
-
+    """
     Example:
         >>> sg.nn.LPPool3d(2, 2)(sg.ones(2, 3, 4, 8, 8)).shape
         (2, 3, 2, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _dims = 3

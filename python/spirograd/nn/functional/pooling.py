@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean of what a window sees."""
+"""Pooling: the largest element or the mean of each window."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..._core import (
     max_pool2d_with_indices,
     minimum,
 )
+from .._arguments import of_dims
 from .._sizes import Size, for_each_dimension
 from ._neighbours import Neighbours, shrinking_first
 
@@ -41,7 +42,78 @@ __all__ = [
     "max_unpool3d",
 ]
 
+WINDOWS = """
+Args:
+    input: [n, channels, {sizes}], or without n.
+    kernel_size: size of the windows: one number, or one for each dimension.
+    stride: step from window to window: one number, or one for each dimension; by default the size of the windows.
+    padding: elements added on both sides, at most half the size of the windows.
+    dilation: distance between the elements of a window.
+    ceil_mode: whether windows may extend beyond the end of the input.
+    return_indices: whether to return the indices of the elements as well.
 
+Raises:
+    ValueError: a window is larger than the input.
+"""
+_MAX = """Takes the largest element of each window: [n, channels, {sizes}] -> [n, channels, ...].
+
+Args:
+    padding: elements added on both sides, at most half the size of the windows; they are never the largest.
+
+Returns:
+    The elements, or a tuple of them and their int64 indices, which count through the flattened [{sizes}]. The gradient
+    goes to the first of equal elements.
+"""
+_UNPOOL = """Puts elements back to the indices that {pool} took them from, and zeros elsewhere.
+
+Args:
+    input: [n, channels, {sizes}], or without n.
+    indices: the int64 indices that {pool} returned, in the shape of input. Of two equal ones, either element stays.
+    kernel_size: kernel_size of the pooling.
+    stride: stride of the pooling.
+    padding: padding of the pooling.
+    output_size: the sizes of the result, for windows that fit several; by default the smallest.
+
+Raises:
+    ValueError: the shapes or sizes do not fit.
+    IndexError: an index is out of range for the result; raised by the next read.
+"""
+MEAN = """Computes the mean of each window: [n, channels, {sizes}] -> [n, channels, ...].
+
+Args:
+    count_include_pad: whether the padding counts as elements of the windows.
+    divisor_override: the number that sums are divided by, instead of the number of elements.
+"""
+_ADAPTIVE = """
+Args:
+    input: [n, channels, {sizes}], or without n.
+    output_size: number of windows: one number, or one for each dimension; None keeps a size of the input.
+    return_indices: whether to return the indices of the elements as well, which count through the flattened [{sizes}].
+
+Raises:
+    ValueError: output_size is less than 1.
+"""
+_ADAPTIVE_MEAN = """Computes the means of output_size windows that cover the input evenly: [n, channels, {sizes}] -> [n,
+channels, *output_size].
+"""
+_ADAPTIVE_MAX = """Takes the largest elements of output_size windows that cover the input evenly: [n, channels,
+{sizes}] -> [n, channels, *output_size].
+"""
+_POWER = """Computes (sum of x^p)^(1/p) over each window: [n, channels, {sizes}] -> [n, channels, ...].
+
+Args:
+    norm_type: p. 1 gives sums, 2 lengths, and a large p nearly the largest element.
+    ceil_mode: whether windows may extend beyond the end of the input; the missing elements count as the mean.
+
+Returns:
+    A tensor. If p is even, its elements are lengths. Where the sum is 0, the gradient is 0.
+
+Raises:
+    ValueError: a window is larger than the input, or norm_type is 0.
+"""
+
+
+@of_dims(1, _MAX, WINDOWS)
 def max_pool1d(
     input: Tensor,
     kernel_size: Size,
@@ -51,23 +123,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window: [n, channels, length] -> [n, channels, result].
-
-    Args:
-        input: [n, channels, length] or without n.
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        padding: on both sides, at most half of the window; never the largest.
-        dilation: from element to element of a window.
-        ceil_mode: whether windows may reach beyond the end.
-        return_indices: whether the places of the elements come too.
-
-    Returns:
-        The elements, or a tuple of them and their int64 places. The gradient goes to the first of equal ones.
-
-    Raises:
-        ValueError: a window larger than the input.
-
+    """
     Example:
         >>> sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()
         [[3.0, 2.0]]
@@ -76,6 +132,7 @@ def max_pool1d(
     return (values, indices) if return_indices else values
 
 
+@of_dims(2, _MAX, WINDOWS)
 def max_pool2d(
     input: Tensor,
     kernel_size: Size,
@@ -85,16 +142,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window: [n, channels, height, width] -> [n, channels, ...].
-
-    Args:
-        input: [n, channels, height, width] or without n.
-        kernel_size, stride, padding, dilation, ceil_mode, return_indices: see max_pool1d; places count through the
-            image as if it were flat.
-
-    Raises:
-        ValueError: a window larger than the input.
-
+    """
     Example:
         >>> sg.nn.functional.max_pool2d(sg.ones(2, 3, 8, 8), 2).shape
         (2, 3, 4, 4)
@@ -104,7 +152,7 @@ def max_pool2d(
 
 
 def _planes(op: str, input: Tensor) -> Tensor:
-    """[n * channels, depth, height, width]."""
+    """The input as [n * channels, depth, height, width]."""
     if input.ndim not in (4, 5):
         raise ValueError(
             f"{op}: input of shape {list(input.shape)}; give [channels, ...] or [n, channels, ...] with 3 more "
@@ -114,10 +162,11 @@ def _planes(op: str, input: Tensor) -> Tensor:
 
 
 def _across(x: Tensor) -> Tensor:
-    """[n, depth, height, width] -> [n, 1, height * width, depth]."""
+    """[n, depth, height, width] -> [n, 1, height * width, depth]: the depth becomes the last dimension."""
     return x.flatten(2).transpose(1, 2).unsqueeze(1)
 
 
+@of_dims(3, _MAX, WINDOWS)
 def max_pool3d(
     input: Tensor,
     kernel_size: Size,
@@ -127,16 +176,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        input: [n, channels, depth, height, width] or without n.
-        kernel_size, stride, padding, dilation, ceil_mode, return_indices: see max_pool1d; places count through the
-            volume as if it were flat.
-
-    Raises:
-        ValueError: a window larger than the input.
-
+    """
     Example:
         >>> sg.nn.functional.max_pool3d(sg.ones(2, 3, 4, 8, 8), 2).shape
         (2, 3, 2, 4, 4)
@@ -146,8 +186,8 @@ def max_pool3d(
     s = k if stride is None else for_each_dimension(op, "stride", stride, 3)
     p, d = for_each_dimension(op, "padding", padding, 3), for_each_dimension(op, "dilation", dilation, 3)
     x = _planes(op, input)
-    # The largest of each plane's windows, then of these along the depth.
-    flat, places = max_pool2d_with_indices(x, k[1:], s[1:], p[1:], d[1:], ceil_mode)
+    # First the largest elements of the windows of each plane, then the largest of these along the depth.
+    flat, indices = max_pool2d_with_indices(x, k[1:], s[1:], p[1:], d[1:], ceil_mode)
     rows, columns = flat.shape[2:]
     values, at = max_pool2d_with_indices(_across(flat), (1, k[0]), (1, s[0]), (0, p[0]), (1, d[0]), ceil_mode)
     depth = at.squeeze(1).shape[-1]
@@ -159,7 +199,7 @@ def max_pool3d(
     if not return_indices:
         return out
     plane = at.squeeze(1) % x.shape[1]
-    inside = places.flatten(2).transpose(1, 2).gather(2, plane)
+    inside = indices.flatten(2).transpose(1, 2).gather(2, plane)
     return out, back(plane * (x.shape[2] * x.shape[3]) + inside)
 
 
@@ -195,6 +235,7 @@ def _unpool(
     return out.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).unflatten(-1, sizes)
 
 
+@of_dims(1, _UNPOOL, pool="max_pool1d")
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -203,26 +244,16 @@ def max_unpool1d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Elements at the places that max_pool1d took them from, and zeros elsewhere.
-
-    Args:
-        input: [n, channels, length] or without n.
-        indices: their places, int64, of the same shape. Of two with one place, either stays.
-        kernel_size, stride, padding: of the pooling.
-        output_size: the size of its input, where windows of several sizes fit; None: the smallest such size.
-
-    Raises:
-        ValueError: shapes or sizes do not fit.
-        IndexError: at the next read, for a place beyond the result.
-
+    """
     Example:
-        >>> values, places = sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool1d(values, places, 2).tolist()
+        >>> values, indices = sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool1d(values, indices, 2).tolist()
         [[0.0, 3.0, 2.0, 0.0]]
     """
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@of_dims(2, _UNPOOL, pool="max_pool2d")
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -231,16 +262,16 @@ def max_unpool2d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Elements at the places that max_pool2d took them from, and zeros elsewhere: see max_unpool1d.
-
+    """
     Example:
-        >>> values, places = sg.nn.functional.max_pool2d(sg.ones(1, 1, 5, 4), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool2d(values, places, 2, output_size=(5, 4)).shape
+        >>> values, indices = sg.nn.functional.max_pool2d(sg.ones(1, 1, 5, 4), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool2d(values, indices, 2, output_size=(5, 4)).shape
         (1, 1, 5, 4)
     """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@of_dims(3, _UNPOOL, pool="max_pool3d")
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
@@ -249,16 +280,16 @@ def max_unpool3d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Elements at the places that max_pool3d took them from, and zeros elsewhere: see max_unpool1d.
-
+    """
     Example:
-        >>> values, places = sg.nn.functional.max_pool3d(sg.ones(1, 1, 2, 4, 4), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool3d(values, places, 2).shape
+        >>> values, indices = sg.nn.functional.max_pool3d(sg.ones(1, 1, 2, 4, 4), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool3d(values, indices, 2).shape
         (1, 1, 2, 4, 4)
     """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
+@of_dims(3, MEAN, WINDOWS)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Size,
@@ -268,19 +299,9 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        input: [n, channels, depth, height, width] or without n.
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        padding: zeros on both sides, at most half of the window.
-        ceil_mode: whether windows may reach beyond the end.
-        count_include_pad: whether padding counts.
-        divisor_override: what sums are divided by.
-
+    """
     Raises:
-        ValueError: a window larger than the input, or a divisor of 0.
+        ValueError: a window is larger than the input, or divisor_override is 0.
 
     Example:
         >>> sg.nn.functional.avg_pool3d(sg.ones(2, 3, 4, 8, 8), 2).shape
@@ -291,7 +312,7 @@ def avg_pool3d(
     s = k if stride is None else for_each_dimension(op, "stride", stride, 3)
     p = for_each_dimension(op, "padding", padding, 3)
     one = None if divisor_override is None else 1
-    # Means of each plane's windows, then of these along the depth.
+    # First the means of the windows of each plane, then the means of these along the depth.
     flat = avg_pool2d(_planes(op, input), k[1:], s[1:], p[1:], ceil_mode, count_include_pad, one)
     options = (ceil_mode, count_include_pad, divisor_override)
     out = avg_pool2d(_across(flat), (1, k[0]), (1, s[0]), (0, p[0]), *options).squeeze(1)
@@ -299,24 +320,27 @@ def avg_pool3d(
 
 
 def _windows(size: int, count: int, device: Any) -> tuple[Tensor, Tensor, int]:
-    """Of `count` windows that cover `size` elements evenly: their first elements, those behind their last, and the size
-    of the widest, which begins latest in an element."""
+    """Describes `count` windows that cover `size` elements evenly.
+
+    Returns:
+        The index of the first element of each window, that after its last element, and the size of the widest window.
+    """
     number = arange(count, device=device)
     widest = (size + 2 * (count - math.gcd(size, count))) // count
     return number * size // count, -(-(number + 1) * size // count), widest
 
 
 def _means(input: Tensor, dim: int, count: int) -> Tensor:
-    """The means of windows that cover a dimension evenly."""
+    """The means of `count` windows that cover a dimension evenly."""
     size = int(input.shape[dim])
     if count == size:
         return input
     first, end, widest = _windows(size, count, input.device)
-    # Windows on the windows: an element is read by those that cover it.
+    # Which windows read an element: windows over the windows.
     readers, _, most = _windows(count, size, input.device)
     start = first.clamp(max=size - widest)
-    place = start.unsqueeze(1) + arange(widest, device=input.device)
-    inside = (place >= first.unsqueeze(1)) & (place < end.unsqueeze(1))
+    index = start.unsqueeze(1) + arange(widest, device=input.device)
+    inside = (index >= first.unsqueeze(1)) & (index < end.unsqueeze(1))
     weights = inside.to(input.dtype) / (end - first).to(input.dtype).unsqueeze(1)
     return Neighbours(start, weights, readers.clamp(max=count - most), most).sums(input, dim)
 
@@ -335,33 +359,23 @@ def _sizes(op: str, input: Tensor, output_size: Any, dims: int) -> list[int]:
 
 
 def adaptive_means(op: str, input: Tensor, output_size: Any, dims: int) -> Tensor:
-    """The means of windows that cover the last `dims` dimensions evenly, for `op`."""
+    """The means of windows that cover the last `dims` dimensions evenly; `op` is the name for errors."""
     sizes = _sizes(op, input, output_size, dims)
-    places = [int(n) for n in input.shape[-dims:]]
+    before = [int(n) for n in input.shape[-dims:]]
     if all(size == 1 for size in sizes):
         return input.mean(tuple(range(-dims, 0)), keepdim=True)
-    if all(n % size == 0 for n, size in zip(places, sizes, strict=True)):
-        kernel = [n // size for n, size in zip(places, sizes, strict=True)]
+    if all(n % size == 0 for n, size in zip(before, sizes, strict=True)):
+        kernel = [n // size for n, size in zip(before, sizes, strict=True)]
         return (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input, kernel)
     whole = input if input.is_floating_point() and input.itemsize > 2 else input.float()
-    for d in shrinking_first(places, sizes):
+    for d in shrinking_first(before, sizes):
         whole = _means(whole, d + input.ndim - dims, sizes[d])
     return whole.to(input.dtype) if input.is_floating_point() else whole
 
 
+@of_dims(1, _ADAPTIVE_MEAN, _ADAPTIVE)
 def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
-    """The means of as many windows as are wanted, which cover the input evenly.
-
-    Args:
-        input: [n, channels, length] or without n.
-        output_size: how many.
-
-    Returns:
-        [n, channels, output_size].
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_avg_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
         [[1.5, 2.5]]
@@ -369,19 +383,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     return adaptive_means("adaptive_avg_pool1d", input, output_size, 1)
 
 
+@of_dims(2, _ADAPTIVE_MEAN, _ADAPTIVE)
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows as are wanted, which cover the image evenly.
-
-    Args:
-        input: [n, channels, height, width] or without n.
-        output_size: rows and columns of the result; None keeps the input's.
-
-    Returns:
-        [n, channels, rows, columns].
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_avg_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
         (2, 3, 1, 4)
@@ -389,19 +393,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
     return adaptive_means("adaptive_avg_pool2d", input, output_size, 2)
 
 
+@of_dims(3, _ADAPTIVE_MEAN, _ADAPTIVE)
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows as are wanted, which cover the volume evenly.
-
-    Args:
-        input: [n, channels, depth, height, width] or without n.
-        output_size: of the result; None keeps the input's.
-
-    Returns:
-        [n, channels, ...].
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_avg_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
         (2, 3, 2, 1, 4)
@@ -410,44 +404,40 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
 
 
 def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
-    """Windows that cover a dimension evenly, side by side and of one size: elements are there twice where they overlap,
-    and the last again where a window is short. With their size, and where each element comes from."""
+    """Lays windows that cover a dimension evenly side by side, all of one size: elements in several windows are
+    repeated, and a shorter window repeats its last element.
+
+    Returns:
+        The tensor, the size of the windows, and the index that each element had.
+    """
     first, end, widest = _windows(int(input.shape[dim]), count, input.device)
-    place = minimum(first.unsqueeze(1) + arange(widest, device=input.device), end.unsqueeze(1) - 1).flatten()
-    return input.index_select(dim, place), widest, place
+    index = minimum(first.unsqueeze(1) + arange(widest, device=input.device), end.unsqueeze(1) - 1).flatten()
+    return input.index_select(dim, index), widest, index
 
 
 def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_indices: bool) -> Any:
     sizes = _sizes(op, input, output_size, dims)
-    kernel, places = [], []
+    kernel, origins = [], []
     x = input
     for d, size in enumerate(sizes):
-        x, widest, place = _spread(x, d - dims, size)
+        x, widest, origin = _spread(x, d - dims, size)
         kernel.append(widest)
-        places.append(place)
+        origins.append(origin)
     pool = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
     if not return_indices:
         return pool(x, kernel)
     values, indices = pool(x, kernel, return_indices=True)
-    place_in_input: Any = 0
+    index_in_input: Any = 0
     step = 1
     for d in range(-1, -dims - 1, -1):
-        place_in_input = place_in_input + places[d].take(indices % x.shape[d]) * step
+        index_in_input = index_in_input + origins[d].take(indices % x.shape[d]) * step
         indices, step = indices // x.shape[d], step * input.shape[d]
-    return values, place_in_input
+    return values, index_in_input
 
 
+@of_dims(1, _ADAPTIVE_MAX, _ADAPTIVE)
 def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
-    """The largest elements of as many windows as are wanted, which cover the input evenly.
-
-    Args:
-        input: [n, channels, length] or without n.
-        output_size: how many.
-        return_indices: whether the places of the elements come too.
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_max_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
         [[2.0, 3.0]]
@@ -455,19 +445,11 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool =
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
+@of_dims(2, _ADAPTIVE_MAX, _ADAPTIVE)
 def adaptive_max_pool2d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """The largest elements of as many windows as are wanted, which cover the image evenly.
-
-    Args:
-        input: [n, channels, height, width] or without n.
-        output_size: rows and columns of the result; None keeps the input's.
-        return_indices: whether the places of the elements, in the image as if it were flat, come too.
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_max_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
         (2, 3, 1, 4)
@@ -475,19 +457,11 @@ def adaptive_max_pool2d(
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
+@of_dims(3, _ADAPTIVE_MAX, _ADAPTIVE)
 def adaptive_max_pool3d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """The largest elements of as many windows as are wanted, which cover the volume evenly.
-
-    Args:
-        input: [n, channels, depth, height, width] or without n.
-        output_size: of the result; None keeps the input's.
-        return_indices: whether the places of the elements, in the volume as if it were flat, come too.
-
-    Raises:
-        ValueError: output_size below 1.
-
+    """
     Example:
         >>> sg.nn.functional.adaptive_max_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
         (2, 3, 2, 1, 4)
@@ -500,28 +474,15 @@ def _lp(op: str, input: Tensor, norm_type: float, kernel_size: Size, stride: Any
         raise ValueError(f"{op}: norm_type=0; give another exponent")
     kernel = for_each_dimension(op, "kernel_size", kernel_size, dims)
     mean = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input**norm_type, kernel, stride, 0, ceil_mode)
-    # The root of 0 has no gradient: relu gives none there.
+    # The root has no gradient at 0: relu returns 0 there.
     return (mean.sign() * mean.abs().relu() * math.prod(kernel)) ** (1 / norm_type)
 
 
+@of_dims(1, _POWER, WINDOWS)
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """(sum of x^p)^(1/p) over each window: [n, channels, length] -> [n, channels, result].
-
-    Args:
-        input: [n, channels, length] or without n.
-        norm_type: p. 1 gives sums, 2 lengths, and large ones come near to the largest element.
-        kernel_size: of the window.
-        stride: from window to window; None: their size.
-        ceil_mode: whether windows may reach beyond the end; those count as if they were full of their mean.
-
-    Returns:
-        Elements with an even p are lengths of windows. Where the sum is 0 the gradient is 0.
-
-    Raises:
-        ValueError: a window larger than the input, or norm_type 0.
-
+    """
     Example:
         >>> sg.nn.functional.lp_pool1d(sg.tensor([[3.0, 4.0, 0.0, 2.0]]), 2, 2).tolist()
         [[5.0, 2.0]]
@@ -529,18 +490,11 @@ def lp_pool1d(
     return _lp("lp_pool1d", input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
+@of_dims(2, _POWER, WINDOWS)
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """(sum of x^p)^(1/p) over each window: [n, channels, height, width] -> [n, channels, ...].
-
-    Args:
-        input: [n, channels, height, width] or without n.
-        norm_type, kernel_size, stride, ceil_mode: see lp_pool1d.
-
-    Raises:
-        ValueError: a window larger than the input, or norm_type 0.
-
+    """
     Example:
         >>> sg.nn.functional.lp_pool2d(sg.ones(2, 3, 8, 8), 2, (2, 4)).shape
         (2, 3, 4, 2)
@@ -548,18 +502,11 @@ def lp_pool2d(
     return _lp("lp_pool2d", input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
+@of_dims(3, _POWER, WINDOWS)
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """(sum of x^p)^(1/p) over each window: [n, channels, depth, height, width] -> [n, channels, ...].
-
-    Args:
-        input: [n, channels, depth, height, width] or without n.
-        norm_type, kernel_size, stride, ceil_mode: see lp_pool1d.
-
-    Raises:
-        ValueError: a window larger than the input, or norm_type 0.
-
+    """
     Example:
         >>> sg.nn.functional.lp_pool3d(sg.ones(2, 3, 4, 8, 8), 2, 2).shape
         (2, 3, 2, 4, 4)
