@@ -16,7 +16,7 @@ _COMMON = """
 Args:
     device: the device of the parameters.
     dtype: the element type of the parameters.
-    inplace: whether to write the result into the input; gradients stay right.
+    inplace: whether to write the result into the input; gradients remain correct.
     reduction: "mean", "sum" or "none".
 """
 

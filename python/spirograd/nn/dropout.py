@@ -1,9 +1,10 @@
-"""Dropout as modules: active in training, the input itself in evaluation."""
+"""Dropout layers. They drop elements in training mode, and return the input in evaluation mode."""
 
 from __future__ import annotations
 
 from .._core import Tensor
 from . import functional as F
+from ._arguments import described
 from .functional.dropout import _probability
 from .module import TensorModule
 
@@ -18,16 +19,9 @@ class _Dropout(TensorModule):
         self.inplace = inplace
 
 
+@described(F.dropout)
 class Dropout(_Dropout):
-    """Zeros instead of elements, with probability p; the others are divided by 1 - p.
-
-    Args:
-        p: the probability of a zero.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability.
-
+    """
     Example:
         >>> sg.nn.Dropout(0.5).eval()(sg.ones(2)).tolist()
         [1.0, 1.0]
@@ -37,16 +31,9 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
+@described(F.dropout1d)
 class Dropout1d(_Dropout):
-    """Dropout of whole channels: [n, channels, length] or [channels, length].
-
-    Args:
-        p: the probability that a channel is zero.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability; later: another shape.
-
+    """
     Example:
         >>> sg.nn.Dropout1d(0.5)(sg.ones(2, 3, 4)).shape
         (2, 3, 4)
@@ -56,16 +43,9 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
+@described(F.dropout2d)
 class Dropout2d(_Dropout):
-    """Dropout of whole channels: [n, channels, h, w] or [channels, h, w].
-
-    Args:
-        p: the probability that a channel is zero.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability; later: another shape.
-
+    """
     Example:
         >>> sg.nn.Dropout2d(0.5)(sg.ones(2, 3, 4, 4)).shape
         (2, 3, 4, 4)
@@ -75,16 +55,9 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
+@described(F.dropout3d)
 class Dropout3d(_Dropout):
-    """Dropout of whole channels: [n, channels, d, h, w] or [channels, d, h, w].
-
-    Args:
-        p: the probability that a channel is zero.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability; later: another shape.
-
+    """
     Example:
         >>> sg.nn.Dropout3d(0.5)(sg.ones(2, 3, 4, 4, 4)).shape
         (2, 3, 4, 4, 4)
@@ -94,16 +67,9 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
+@described(F.alpha_dropout)
 class AlphaDropout(_Dropout):
-    """Dropout beside SELU: elements become SELU's lowest value, then mean 0 and variance 1 are kept.
-
-    Args:
-        p: the probability that an element is dropped.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability.
-
+    """
     Example:
         >>> sg.nn.AlphaDropout(0.5).eval()(sg.ones(2)).tolist()
         [1.0, 1.0]
@@ -113,16 +79,9 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
+@described(F.feature_alpha_dropout)
 class FeatureAlphaDropout(_Dropout):
-    """AlphaDropout of whole channels: [n, channels, ...].
-
-    Args:
-        p: the probability that a channel is dropped.
-        inplace: write into the input.
-
-    Raises:
-        ValueError: p is no probability.
-
+    """
     Example:
         >>> sg.nn.FeatureAlphaDropout(0.5)(sg.ones(2, 3, 4)).shape
         (2, 3, 4)

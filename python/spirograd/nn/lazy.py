@@ -1,4 +1,4 @@
-"""Layers that learn the size of their input from the first one."""
+"""Layers that take the size of their input from the first call."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 
 
 class _Lazy(Module):
-    """Becomes a layer of `cls_to_become` at its first call; its parameters stay the same objects."""
+    """A layer that the first call turns into one of `cls_to_become`; its parameters stay the same objects."""
 
     cls_to_become: ClassVar[type[Module]]
-    _size: ClassVar[str]  # the argument that is learned
-    _dim: ClassVar[int] = 1  # where the input has it
+    _size: ClassVar[str]  # the argument that the first call determines
+    _dim: ClassVar[int] = 1  # the dimension of the input that has this size
     __signature__: ClassVar[inspect.Signature]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -49,7 +49,7 @@ class _Lazy(Module):
             setattr(self, name, UninitializedParameter(True, *place) if wanted else None)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter has no shape yet: loading a state gives it one, the first call does else."""
+        """Whether a parameter has no shape yet. Loading a state or the first call gives it one."""
         return any(isinstance(vars(self)[name], UninitializedParameter) for name in ("weight", "bias"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -84,14 +84,14 @@ class _Lazy(Module):
 
 
 def _lazy(of: type[Module], size: str, dim: int = 1, **defaults: Any) -> type[_Lazy]:
-    doc = f"""{of.__name__} whose {size} is that of its first input; the other arguments are those of {of.__name__}.
+    doc = f"""{of.__name__} that takes {size} from its first input, and the other arguments of {of.__name__}.
 
-    It becomes a {of.__name__} at the first call. Make optimisers after that, or move it first: its parameters stay the
-    same objects.
+    The first call turns it into a {of.__name__}. Its parameters stay the same objects: an optimiser may be made before
+    that call, if the layer is on its device by then.
 
     Args:
         args: the arguments after {size}.
-        kwargs: the same by name.
+        kwargs: these arguments by name.
     """
     signature = inspect.signature(of)
     rest = list(signature.parameters.values())[1:]

@@ -1,4 +1,4 @@
-"""Normalisation as modules."""
+"""Normalisation layers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .._core import Tensor, ones, zeros
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
+from ._arguments import described, of_dims
 from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
@@ -32,7 +33,7 @@ __all__ = [
 
 
 class _Norm(TensorModule):
-    """A weight that begins as ones and a bias that begins as zeros, where they are wanted."""
+    """A weight that starts as ones and a bias that starts as zeros; both are optional."""
 
     def _parameters_of(
         self, shape: tuple[int, ...], weight: bool, bias: bool, device: DeviceLike | None, dtype: DTypeLike | None
@@ -41,7 +42,7 @@ class _Norm(TensorModule):
         self.bias = Parameter(zeros(shape, device=device, dtype=dtype)) if bias else None
 
     def reset_parameters(self) -> None:
-        """Sets the initial values again."""
+        """Resets the initial values."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -49,11 +50,22 @@ class _Norm(TensorModule):
 
 
 class _RunningNorm(_Norm):
-    """A norm over [n, channels, ...] that keeps running means and variances."""
+    """A norm over [n, channels, ...] that keeps running means and variances.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        affine: whether there are a weight and a bias.
+        track_running_stats: whether there are a running mean and variance, which evaluation uses.
+        bias: whether there is a bias, if affine.
+
+    Raises:
+        ValueError: from the call: the input has another shape.
+    """
 
     _shown = "{num_features} eps momentum affine bias track_running_stats"
 
-    _ranks: tuple[int, ...] = ()  # of its inputs
+    _ranks: tuple[int, ...] = ()  # numbers of dimensions that the input may have
 
     running_mean: Tensor | None
     running_var: Tensor | None
@@ -84,14 +96,14 @@ class _RunningNorm(_Norm):
         self.register_buffer("num_batches_tracked", zeros((), device=device, dtype=_core.int64) if on else None)
 
     def reset_running_stats(self) -> None:
-        """Forgets the running values."""
+        """Resets the running means and variances."""
         with no_grad():
             for buffer, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
                 if buffer is not None:
                     buffer.fill_(value)
 
     def reset_parameters(self) -> None:
-        """Sets the initial values again, running ones too."""
+        """Resets the initial values, and the running means and variances."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -109,6 +121,14 @@ class _RunningNorm(_Norm):
 
 
 class _BatchNorm(_RunningNorm):
+    """Normalises each channel over the batch: {shapes}.
+
+    Training uses the mean and the variance of the batch and updates the running ones; evaluation uses these.
+
+    Args:
+        momentum: the share of a new batch in the running values; None makes these the mean over all batches.
+    """
+
     def __init__(
         self,
         num_features: int,
@@ -138,7 +158,7 @@ class _BatchNorm(_RunningNorm):
         )
 
     def _counted(self) -> float | Tensor:
-        """Counts a batch in training; gives its share in the running values."""
+        """Counts a batch in training, and returns its share in the running values."""
         if self.training and self.num_batches_tracked is not None:
             with no_grad():
                 self.num_batches_tracked.add_(1)
@@ -147,24 +167,9 @@ class _BatchNorm(_RunningNorm):
         return 0.0 if self.momentum is None else self.momentum
 
 
+@described(_BatchNorm, _RunningNorm, shapes="[n, channels] or [n, channels, length]")
 class BatchNorm1d(_BatchNorm):
-    """Normalises each channel over the batch: [n, channels] or [n, channels, length].
-
-    In training by the mean and the variance of the batch, which the running ones follow; in evaluation by those.
-
-    Args:
-        num_features: the number of channels.
-        eps: is added to the variance.
-        momentum: the share of a new batch in the running values; None: their plain mean.
-        affine: whether there are a weight and a bias.
-        track_running_stats: whether there are running values.
-        device: where the parameters are.
-        dtype: their type.
-        bias: whether there is a bias, with affine.
-
-    Raises:
-        ValueError: later: another shape.
-
+    """
     Example:
         >>> sg.nn.BatchNorm1d(3)(sg.rand(4, 3)).shape
         (4, 3)
@@ -173,9 +178,9 @@ class BatchNorm1d(_BatchNorm):
     _ranks = (2, 3)
 
 
+@described(_BatchNorm, _RunningNorm, shapes="[n, channels, height, width]")
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel over the batch: [n, channels, h, w]; the arguments are those of BatchNorm1d.
-
+    """
     Example:
         >>> list(sg.nn.BatchNorm2d(3).state_dict())
         ['weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked']
@@ -184,9 +189,9 @@ class BatchNorm2d(_BatchNorm):
     _ranks = (4,)
 
 
+@described(_BatchNorm, _RunningNorm, shapes="[n, channels, depth, height, width]")
 class BatchNorm3d(_BatchNorm):
-    """Normalises each channel over the batch: [n, channels, d, h, w]; the arguments are those of BatchNorm1d.
-
+    """
     Example:
         >>> sg.nn.BatchNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
         (2, 3, 4, 4, 4)
@@ -196,6 +201,12 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_RunningNorm):
+    """Normalises each channel of each sample: [n, channels, {sizes}], or without n.
+
+    Args:
+        momentum: the share of a new batch in the running values.
+    """
+
     def __init__(
         self,
         num_features: int,
@@ -227,22 +238,9 @@ class _InstanceNorm(_RunningNorm):
         return y.squeeze(0) if single else y
 
 
+@of_dims(1, _InstanceNorm, _RunningNorm)
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample: [n, channels, length] or [channels, length].
-
-    Args:
-        num_features: the number of channels.
-        eps: is added to the variance.
-        momentum: the share of a new batch in the running values.
-        affine: whether there are a weight and a bias.
-        track_running_stats: whether there are running values, which evaluation uses.
-        device: where the parameters are.
-        dtype: their type.
-        bias: whether there is a bias, with affine.
-
-    Raises:
-        ValueError: later: another shape.
-
+    """
     Example:
         >>> sg.nn.InstanceNorm1d(3)(sg.rand(2, 3, 5)).shape
         (2, 3, 5)
@@ -251,9 +249,9 @@ class InstanceNorm1d(_InstanceNorm):
     _ranks = (2, 3)
 
 
+@of_dims(2, _InstanceNorm, _RunningNorm)
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each sample: [n, channels, h, w] or [channels, h, w]; as InstanceNorm1d.
-
+    """
     Example:
         >>> sg.nn.InstanceNorm2d(3)(sg.rand(2, 3, 5, 5)).shape
         (2, 3, 5, 5)
@@ -262,9 +260,11 @@ class InstanceNorm2d(_InstanceNorm):
     _ranks = (3, 4)
 
 
+@described(
+    _InstanceNorm, _RunningNorm, shapes="[n, channels, depth, height, width] or [channels, depth, height, width]"
+)
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each sample: [n, channels, d, h, w] or [channels, d, h, w]; as InstanceNorm1d.
-
+    """
     Example:
         >>> sg.nn.InstanceNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
         (2, 3, 4, 4, 4)
@@ -273,16 +273,13 @@ class InstanceNorm3d(_InstanceNorm):
     _ranks = (4, 5)
 
 
+@described(F.layer_norm)
 class LayerNorm(_Norm):
-    """Normalises over the last dimensions (Ba et al., 2016).
-
+    """
     Args:
-        normalized_shape: their sizes, or one size.
-        eps: is added to the variance.
+        normalized_shape: the sizes of the last dimensions, which are normalised, or one size.
         elementwise_affine: whether there are a weight and a bias.
         bias: whether there is a bias.
-        device: where the parameters are.
-        dtype: their type.
 
     Example:
         >>> sg.nn.LayerNorm(2, eps=0.0)(sg.tensor([[1.0, 3.0]])).tolist()
@@ -314,15 +311,12 @@ def _shape(sizes: int | Sequence[int]) -> tuple[int, ...]:
     return (sizes,) if isinstance(sizes, int) else tuple(sizes)
 
 
+@described(F.rms_norm)
 class RMSNorm(_Norm):
-    """Divides by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
-
+    """
     Args:
-        normalized_shape: their sizes, or one size.
-        eps: is added to the mean square; None is the machine epsilon of the type.
+        normalized_shape: the sizes of the last dimensions, which are normalised, or one size.
         elementwise_affine: whether there is a weight.
-        device: where it is.
-        dtype: its type.
 
     Example:
         >>> sg.nn.RMSNorm(2, eps=0.0)(sg.tensor([[2.0, -2.0]])).tolist()
@@ -349,20 +343,13 @@ class RMSNorm(_Norm):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
+@described(F.group_norm)
 class GroupNorm(_Norm):
-    """Normalises over groups of channels of each sample: [n, channels, ...] (Wu and He, 2018).
-
+    """
     Args:
-        num_groups: into how many groups the channels are cut.
-        num_channels: how many there are.
-        eps: is added to the variance.
+        num_channels: number of channels.
         affine: whether there are a weight and a bias.
-        device: where the parameters are.
-        dtype: their type.
-        bias: whether there is a bias, with affine.
-
-    Raises:
-        ValueError: the channels are no multiple of the groups.
+        bias: whether there is a bias, if affine.
 
     Example:
         >>> sg.nn.GroupNorm(2, 4)(sg.rand(1, 4, 3)).shape
@@ -395,15 +382,9 @@ class GroupNorm(_Norm):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
+@described(F.local_response_norm)
 class LocalResponseNorm(TensorModule):
-    """Divides by (k + alpha * the mean square over neighbouring channels) ** beta (Krizhevsky et al., 2012).
-
-    Args:
-        size: how many channels are neighbours.
-        alpha: factor of the mean square.
-        beta: the exponent.
-        k: what is added.
-
+    """
     Example:
         >>> sg.nn.LocalResponseNorm(2)(sg.rand(1, 4, 3)).shape
         (1, 4, 3)

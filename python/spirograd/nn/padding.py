@@ -1,11 +1,12 @@
-"""Borders around what is pooled or convolved, as modules."""
+"""Padding layers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from .._core import Tensor, pad
+from ._arguments import of_dims
+from ._sizes import Size
 from .module import TensorModule
 
 __all__ = [
@@ -26,12 +27,18 @@ __all__ = [
     "ZeroPad3d",
 ]
 
-Size = int | Sequence[int]
-
 
 class _Pad(TensorModule):
-    _shown = "{padding}"
+    """
+    Args:
+        padding: number of elements to add on each side: one number, or the numbers before and after each dimension, the
+            last dimension first. Negative numbers cut elements off.
 
+    Raises:
+        ValueError: padding does not have that many numbers; from the call: it does not fit the input.
+    """
+
+    _shown = "{padding}"
     _dims: ClassVar[int]
     mode: ClassVar[str]
 
@@ -41,7 +48,7 @@ class _Pad(TensorModule):
         if len(sizes) != 2 * self._dims:
             raise ValueError(
                 f"{type(self).__name__}: padding {list(sizes)} for {self._dims} dimension(s); "
-                f"give one number, or {2 * self._dims}: before and behind, the last dimension first"
+                f"give one number, or {2 * self._dims}: before and after, the last dimension first"
             )
         self.padding = sizes
 
@@ -49,9 +56,20 @@ class _Pad(TensorModule):
         return pad(input, self.padding, mode=self.mode)
 
 
-class _ConstantPad(_Pad):
-    _shown = "padding value"
+class _CircularPad(_Pad):
+    """Pads [n, channels, {sizes}], or without n, with elements from the opposite end."""
 
+    mode = "circular"
+
+
+class _ConstantPad(_Pad):
+    """Pads [n, channels, {sizes}], or without n, with one value.
+
+    Args:
+        value: the value of the padding.
+    """
+
+    _shown = "padding value"
     mode = "constant"
 
     def __init__(self, padding: Size, value: float) -> None:
@@ -62,27 +80,30 @@ class _ConstantPad(_Pad):
         return pad(input, self.padding, value=self.value)
 
 
-class _CircularPad(_Pad):
-    mode = "circular"
-
-
 class _ReflectionPad(_Pad):
+    """Pads [n, channels, {sizes}], or without n, with the mirror image of the elements beyond the edge."""
+
     mode = "reflect"
 
 
 class _ReplicationPad(_Pad):
+    """Pads [n, channels, {sizes}], or without n, with copies of the edge."""
+
     mode = "replicate"
 
 
+class _ZeroPad(_ConstantPad):
+    """Pads [n, channels, {sizes}], or without n, with zeros."""
+
+    _shown = "{padding}"
+
+    def __init__(self, padding: Size) -> None:
+        super().__init__(padding, 0.0)
+
+
+@of_dims(1, _CircularPad, _Pad)
 class CircularPad1d(_CircularPad):
-    """A border that goes on at the other end: [n, channels, length] or without n.
-
-    Args:
-        padding: how many on each side; one number, or before and behind, the last dimension first; less than 0 cuts.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.CircularPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[3.0, 1.0, 2.0, 3.0]]
@@ -91,15 +112,9 @@ class CircularPad1d(_CircularPad):
     _dims = 1
 
 
+@of_dims(2, _CircularPad, _Pad)
 class CircularPad2d(_CircularPad):
-    """A border that goes on at the other end: [n, channels, height, width] or without n.
-
-    Args:
-        padding: see CircularPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.CircularPad2d(1)(sg.ones(1, 2, 3, 3)).shape
         (1, 2, 5, 5)
@@ -108,15 +123,9 @@ class CircularPad2d(_CircularPad):
     _dims = 2
 
 
+@of_dims(3, _CircularPad, _Pad)
 class CircularPad3d(_CircularPad):
-    """A border that goes on at the other end: [n, channels, depth, height, width] or without n.
-
-    Args:
-        padding: see CircularPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.CircularPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
         (1, 2, 5, 5, 5)
@@ -125,16 +134,9 @@ class CircularPad3d(_CircularPad):
     _dims = 3
 
 
+@of_dims(1, _ConstantPad, _Pad)
 class ConstantPad1d(_ConstantPad):
-    """A border of one value: [n, channels, length] or without n.
-
-    Args:
-        padding: how many on each side; one number, or before and behind, the last dimension first; less than 0 cuts.
-        value: of the border.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ConstantPad1d((1, 0), 7.0)(sg.tensor([[1.0, 2.0]])).tolist()
         [[7.0, 1.0, 2.0]]
@@ -143,16 +145,9 @@ class ConstantPad1d(_ConstantPad):
     _dims = 1
 
 
+@of_dims(2, _ConstantPad, _Pad)
 class ConstantPad2d(_ConstantPad):
-    """A border of one value: [n, channels, height, width] or without n.
-
-    Args:
-        padding: see ConstantPad1d.
-        value: of the border.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ConstantPad2d(1, 7.0)(sg.ones(1, 2, 3, 3)).shape
         (1, 2, 5, 5)
@@ -161,16 +156,9 @@ class ConstantPad2d(_ConstantPad):
     _dims = 2
 
 
+@of_dims(3, _ConstantPad, _Pad)
 class ConstantPad3d(_ConstantPad):
-    """A border of one value: [n, channels, depth, height, width] or without n.
-
-    Args:
-        padding: see ConstantPad1d.
-        value: of the border.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ConstantPad3d(1, 7.0)(sg.ones(1, 2, 3, 3, 3)).shape
         (1, 2, 5, 5, 5)
@@ -179,15 +167,9 @@ class ConstantPad3d(_ConstantPad):
     _dims = 3
 
 
+@of_dims(1, _ReflectionPad, _Pad)
 class ReflectionPad1d(_ReflectionPad):
-    """A border that mirrors what is behind the edge: [n, channels, length] or without n.
-
-    Args:
-        padding: how many on each side; one number, or before and behind, the last dimension first; less than 0 cuts.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReflectionPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[2.0, 1.0, 2.0, 3.0]]
@@ -196,15 +178,9 @@ class ReflectionPad1d(_ReflectionPad):
     _dims = 1
 
 
+@of_dims(2, _ReflectionPad, _Pad)
 class ReflectionPad2d(_ReflectionPad):
-    """A border that mirrors what is behind the edge: [n, channels, height, width] or without n.
-
-    Args:
-        padding: see ReflectionPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReflectionPad2d(1)(sg.ones(1, 2, 3, 3)).shape
         (1, 2, 5, 5)
@@ -213,15 +189,9 @@ class ReflectionPad2d(_ReflectionPad):
     _dims = 2
 
 
+@of_dims(3, _ReflectionPad, _Pad)
 class ReflectionPad3d(_ReflectionPad):
-    """A border that mirrors what is behind the edge: [n, channels, depth, height, width] or without n.
-
-    Args:
-        padding: see ReflectionPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReflectionPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
         (1, 2, 5, 5, 5)
@@ -230,15 +200,9 @@ class ReflectionPad3d(_ReflectionPad):
     _dims = 3
 
 
+@of_dims(1, _ReplicationPad, _Pad)
 class ReplicationPad1d(_ReplicationPad):
-    """A border that repeats the edge: [n, channels, length] or without n.
-
-    Args:
-        padding: how many on each side; one number, or before and behind, the last dimension first; less than 0 cuts.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReplicationPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[1.0, 1.0, 2.0, 3.0]]
@@ -247,15 +211,9 @@ class ReplicationPad1d(_ReplicationPad):
     _dims = 1
 
 
+@of_dims(2, _ReplicationPad, _Pad)
 class ReplicationPad2d(_ReplicationPad):
-    """A border that repeats the edge: [n, channels, height, width] or without n.
-
-    Args:
-        padding: see ReplicationPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReplicationPad2d(1)(sg.ones(1, 2, 3, 3)).shape
         (1, 2, 5, 5)
@@ -264,15 +222,9 @@ class ReplicationPad2d(_ReplicationPad):
     _dims = 2
 
 
+@of_dims(3, _ReplicationPad, _Pad)
 class ReplicationPad3d(_ReplicationPad):
-    """A border that repeats the edge: [n, channels, depth, height, width] or without n.
-
-    Args:
-        padding: see ReplicationPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+    """
     Example:
         >>> sg.nn.ReplicationPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
         (1, 2, 5, 5, 5)
@@ -281,67 +233,34 @@ class ReplicationPad3d(_ReplicationPad):
     _dims = 3
 
 
-class ZeroPad1d(_ConstantPad):
-    """A border of zeros: [n, channels, length] or without n.
-
-    Args:
-        padding: how many on each side; one number, or before and behind, the last dimension first; less than 0 cuts.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+@of_dims(1, _ZeroPad, _Pad)
+class ZeroPad1d(_ZeroPad):
+    """
     Example:
         >>> sg.nn.ZeroPad1d((1, 0))(sg.tensor([[1.0, 2.0]])).tolist()
         [[0.0, 1.0, 2.0]]
     """
 
-    _shown = "{padding}"
-
     _dims = 1
 
-    def __init__(self, padding: Size) -> None:
-        super().__init__(padding, 0.0)
 
-
-class ZeroPad2d(_ConstantPad):
-    """A border of zeros: [n, channels, height, width] or without n.
-
-    Args:
-        padding: see ZeroPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+@of_dims(2, _ZeroPad, _Pad)
+class ZeroPad2d(_ZeroPad):
+    """
     Example:
         >>> sg.nn.ZeroPad2d(1)(sg.ones(1, 2, 3, 3)).shape
         (1, 2, 5, 5)
     """
 
-    _shown = "{padding}"
-
     _dims = 2
 
-    def __init__(self, padding: Size) -> None:
-        super().__init__(padding, 0.0)
 
-
-class ZeroPad3d(_ConstantPad):
-    """A border of zeros: [n, channels, depth, height, width] or without n.
-
-    Args:
-        padding: see ZeroPad1d.
-
-    Raises:
-        ValueError: padding has another number of sizes; later: it does not fit the input.
-
+@of_dims(3, _ZeroPad, _Pad)
+class ZeroPad3d(_ZeroPad):
+    """
     Example:
         >>> sg.nn.ZeroPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
         (1, 2, 5, 5, 5)
     """
 
-    _shown = "{padding}"
-
     _dims = 3
-
-    def __init__(self, padding: Size) -> None:
-        super().__init__(padding, 0.0)

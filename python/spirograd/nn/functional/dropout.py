@@ -1,10 +1,11 @@
-"""Dropout: what is kept is drawn on the tensor's device; the gradient keeps one bool an element, or one a channel."""
+"""Dropout. The mask is drawn on the tensor's device; the gradient keeps a bool for each element or channel."""
 
 from __future__ import annotations
 
 import math
 
 from ..._core import Tensor, rand, where
+from .._arguments import described, of_dims
 from .activation import _applied
 
 __all__ = [
@@ -16,7 +17,7 @@ __all__ = [
     "feature_alpha_dropout",
 ]
 
-# Where SELU ends far below 0: -scale * alpha (Klambauer et al., 2017).
+# The limit of SELU towards minus infinity: -scale * alpha (Klambauer et al., 2017).
 _SELU_FLOOR = -1.0507009873554805 * 1.6732632423543772
 
 
@@ -26,7 +27,7 @@ def _probability(op: str, p: float) -> None:
 
 
 def _kept(input: Tensor, p: float, dims: int) -> Tensor:
-    """True with probability 1 - p, drawn for each index of the first dims dimensions."""
+    """A mask that is True with probability 1 - p, drawn for each index of the first dims dimensions."""
     shape = (*input.shape[:dims], *(1,) * (input.ndim - dims))
     return rand(shape, device=input.device) >= p
 
@@ -40,17 +41,17 @@ def _drop(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims:
     return _applied(lambda x: where(_kept(x, p, dims), x * (1 / (1 - p)), 0.0), input, inplace)
 
 
+@described()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeros instead of elements, with probability p; the others are divided by 1 - p.
+    """Sets elements to zero with probability p, and divides the others by 1 - p.
 
     Args:
-        input: any shape.
-        p: the probability of a zero.
-        training: False gives the input.
-        inplace: write into input, also while gradients are recorded.
+        input: a tensor of any shape.
+        p: probability of dropping an element.
+        training: whether to drop elements; otherwise the result is the input.
 
     Raises:
-        ValueError: p is no probability.
+        ValueError: p is not a probability.
 
     Example:
         >>> y = sg.nn.functional.dropout(sg.ones(1000), 0.25)
@@ -58,6 +59,17 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         (True, 1.3333)
     """
     return _drop("dropout", input, p, training, inplace, input.ndim)
+
+
+_CHANNELS = """Sets channels of [n, channels, {sizes}] to zero with probability p, and divides the others by 1 - p.
+
+Args:
+    input: [n, channels, {sizes}], or without n.
+    p: probability of dropping a channel.
+
+Raises:
+    ValueError: p is not a probability; the input does not have such a shape.
+"""
 
 
 def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, spatial: int) -> Tensor:
@@ -69,18 +81,9 @@ def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, s
     return _drop(op, input, p, training, inplace, input.ndim - spatial)
 
 
+@of_dims(1, _CHANNELS, dropout)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels: [n, channels, length] or [channels, length].
-
-    Args:
-        input: the tensor.
-        p: the probability that a channel is zero.
-        training: False gives the input.
-        inplace: write into input, also while gradients are recorded.
-
-    Raises:
-        ValueError: p is no probability, or another shape.
-
+    """
     Example:
         >>> sg.nn.functional.dropout1d(sg.ones(2, 3, 4)).shape
         (2, 3, 4)
@@ -88,9 +91,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channels("dropout1d", input, p, training, inplace, 1)
 
 
+@of_dims(2, _CHANNELS, dropout)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels: [n, channels, h, w] or [channels, h, w]; the arguments are those of dropout1d.
-
+    """
     Example:
         >>> sg.nn.functional.dropout2d(sg.ones(2, 3, 4, 4)).shape
         (2, 3, 4, 4)
@@ -98,9 +101,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channels("dropout2d", input, p, training, inplace, 2)
 
 
+@of_dims(3, _CHANNELS, dropout)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels: [n, channels, d, h, w] or [channels, d, h, w]; the arguments are those of dropout1d.
-
+    """
     Example:
         >>> sg.nn.functional.dropout3d(sg.ones(2, 3, 4, 4, 4)).shape
         (2, 3, 4, 4, 4)
@@ -120,17 +123,9 @@ def _alpha(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims
     return _applied(lambda x: where(_kept(x, p, dims), x * scale + shift, floor), input, inplace)
 
 
+@described(dropout)
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout beside SELU: elements become SELU's lowest value, then mean 0 and variance 1 are kept.
-
-    Args:
-        input: any shape.
-        p: the probability that an element is dropped.
-        training: False gives the input.
-        inplace: write into input, also while gradients are recorded.
-
-    Raises:
-        ValueError: p is no probability.
+    """Sets elements to the lowest value of selu with probability p, and rescales all to keep mean and variance.
 
     Example:
         >>> y = sg.nn.functional.alpha_dropout(sg.randn(10000), 0.5, training=True)
@@ -140,8 +135,13 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _alpha("alpha_dropout", input, p, training, inplace, input.ndim)
 
 
+@described(dropout)
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """alpha_dropout of whole channels: [n, channels, ...]; the arguments are those of alpha_dropout.
+    """Sets channels to the lowest value of selu with probability p, as alpha_dropout does with elements.
+
+    Args:
+        input: [n, channels, ...].
+        p: probability of dropping a channel.
 
     Example:
         >>> sg.nn.functional.feature_alpha_dropout(sg.ones(2, 3, 4), training=True).shape

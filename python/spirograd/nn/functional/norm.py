@@ -1,4 +1,5 @@
-"""Normalisation: (x - mean) / sqrt(variance + eps), over parts that differ by the kind; then scale and shift.
+"""Normalisation: (x - mean) / sqrt(variance + eps), then a scale and a shift. The functions differ in the elements that
+the mean and the variance are taken over.
 
 The variance is the mean of the squared distances from the mean. Half types are computed in float32.
 """
@@ -12,6 +13,7 @@ from ..._core import Tensor, pad
 from ...base.casts import wide
 from ...base.dtypes import finfo
 from ...base.grad_mode import no_grad
+from .._arguments import described
 
 __all__ = [
     "batch_norm",
@@ -24,7 +26,7 @@ __all__ = [
 
 
 def _wide(x: Tensor) -> Tensor:
-    """The tensor in the type that is computed with."""
+    """The tensor in the type of the computation."""
     return x.float() if x.itemsize == 2 else x
 
 
@@ -34,7 +36,7 @@ def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 
 
 def _normalized(x: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The result, the mean, and the variance. The distance is one value, so one gradient of it goes on to x."""
+    """The result, the mean, and the variance. The distance is computed once, so x gets one gradient from it."""
     mean = x.mean(dims, keepdim=True)
     distance = x - mean
     variance = distance.square().mean(dims, keepdim=True)
@@ -42,7 +44,7 @@ def _normalized(x: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, T
 
 
 def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *parameters: Tensor | None) -> tuple[int, ...]:
-    """The dimensions of normalized_shape, counted from the end."""
+    """The dimensions of normalized_shape, counted from the end; checks the shapes."""
     shape = tuple(normalized_shape)
     if not shape or tuple(input.shape[-len(shape) :]) != shape:
         raise ValueError(f"{op}: the input has shape {list(input.shape)}, it must end with {list(shape)}")
@@ -52,6 +54,18 @@ def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *paramete
     return tuple(range(-len(shape), 0))
 
 
+_COMMON = """
+Args:
+    input: [n, channels, ...].
+    normalized_shape: the sizes of the last dimensions, which are normalised.
+    weight: the scale: [channels], or None.
+    bias: the shift, in the shape of weight, or None.
+    eps: added to the variance.
+    momentum: the share of the new value in a running mean or variance.
+"""
+
+
+@described(_COMMON)
 @wide
 def layer_norm(
     input: Tensor,
@@ -63,11 +77,8 @@ def layer_norm(
     """Normalises over the last dimensions (Ba et al., 2016).
 
     Args:
-        input: a shape that ends with normalized_shape.
-        normalized_shape: the sizes of these dimensions.
-        weight: of the shape normalized_shape, or None.
-        bias: the same.
-        eps: is added to the variance.
+        input: a tensor whose shape ends with normalized_shape.
+        weight: the scale, of shape normalized_shape, or None.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -80,6 +91,7 @@ def layer_norm(
     return _affine(_normalized(_wide(input), dims, eps)[0], weight, bias).to(input.dtype)
 
 
+@described(layer_norm)
 @wide
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
@@ -87,13 +99,7 @@ def rms_norm(
     """Divides by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
 
     Args:
-        input: a shape that ends with normalized_shape.
-        normalized_shape: the sizes of these dimensions.
-        weight: of the shape normalized_shape, or None.
-        eps: is added to the mean square; None is the machine epsilon of the type.
-
-    Raises:
-        ValueError: the shapes do not fit.
+        eps: added to the mean square, by default the machine epsilon of the type.
 
     Example:
         >>> sg.nn.functional.rms_norm(sg.tensor([2.0, -2.0]), (2,), eps=0.0).tolist()
@@ -105,6 +111,7 @@ def rms_norm(
     return _affine(x * (x.square().mean(dims, keepdim=True) + eps).rsqrt(), weight, None).to(input.dtype)
 
 
+@described(_COMMON)
 @wide
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
@@ -112,14 +119,10 @@ def group_norm(
     """Normalises over groups of channels of each sample (Wu and He, 2018).
 
     Args:
-        input: [n, channels, ...].
-        num_groups: into how many groups the channels are cut.
-        weight: [channels], or None.
-        bias: the same.
-        eps: is added to the variance.
+        num_groups: number of groups of channels.
 
     Raises:
-        ValueError: the channels are no multiple of the groups.
+        ValueError: the number of channels is not a multiple of num_groups.
 
     Example:
         >>> sg.nn.functional.group_norm(sg.rand(2, 6, 4), 3).shape
@@ -136,7 +139,7 @@ def group_norm(
 
 
 def _channel(input: Tensor, parameter: Tensor | None) -> Tensor | None:
-    """One number a channel, in a shape that broadcasts over [n, channels, ...]."""
+    """The parameter of the channels, in a shape that broadcasts over [n, channels, ...]."""
     return None if parameter is None else parameter.reshape(-1, *(1,) * (input.ndim - 2))
 
 
@@ -147,6 +150,7 @@ def _follow(running: Tensor | None, value: Tensor, momentum: float | Tensor) -> 
             running.lerp_(value.detach().to(running.dtype), momentum)
 
 
+@described(_COMMON)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -157,20 +161,15 @@ def batch_norm(
     momentum: float | Tensor = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalises each channel over all samples and places (Ioffe and Szegedy, 2015).
+    """Normalises each channel over all samples and positions (Ioffe and Szegedy, 2015).
 
     Args:
-        input: [n, channels, ...].
-        running_mean: [channels]; follows the mean in training, is used instead of it otherwise.
-        running_var: the same for the variance, with n - 1 below.
-        weight: [channels], or None.
-        bias: the same.
-        training: whether the mean and the variance of the input count.
-        momentum: the share of the new values in the running ones.
-        eps: is added to the variance.
+        running_mean: the running mean, [channels]: training updates it, evaluation uses it.
+        running_var: the running variance, [channels], whose values are divided by n - 1 instead of n.
+        training: whether to use the mean and the variance of the input, instead of the running ones.
 
     Raises:
-        ValueError: training with a single value a channel, or evaluation without running values.
+        ValueError: training has a single value per channel, or evaluation has no running mean and variance.
 
     Example:
         >>> sg.nn.functional.batch_norm(sg.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0).tolist()
@@ -183,7 +182,7 @@ def batch_norm(
         assert mean is not None and variance is not None
         y = (_wide(input) - mean) * (variance + eps).rsqrt()
         return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
-    count = _places("batch_norm", input)
+    count = _values_per_channel("batch_norm", input)
     y, mean, variance = _normalized(_wide(input), (0, *range(2, input.ndim)), eps)
     if count:  # an empty batch has neither
         _follow(running_mean, mean.flatten(), momentum)
@@ -191,8 +190,8 @@ def batch_norm(
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
-def _places(op: str, input: Tensor) -> int:
-    """How many values a channel has."""
+def _values_per_channel(op: str, input: Tensor) -> int:
+    """The number of values of each channel."""
     if input.ndim < 2:
         raise ValueError(f"{op}: the input has shape {list(input.shape)}; give [n, channels, ...]")
     count = input.shape[0] * math.prod(input.shape[2:])
@@ -201,6 +200,7 @@ def _places(op: str, input: Tensor) -> int:
     return count
 
 
+@described(batch_norm)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -214,17 +214,10 @@ def instance_norm(
     """Normalises each channel of each sample (Ulyanov et al., 2016).
 
     Args:
-        input: [n, channels, ...].
-        running_mean: [channels]; follows the mean over the samples, is used instead of it without use_input_stats.
-        running_var: the same for the variance, with n - 1 below.
-        weight: [channels], or None.
-        bias: the same.
-        use_input_stats: whether the mean and the variance of the input count.
-        momentum: the share of the new values in the running ones.
-        eps: is added to the variance.
+        use_input_stats: whether to use the mean and the variance of the input, instead of the running ones.
 
     Raises:
-        ValueError: a single value a channel, or no running values where they are used.
+        ValueError: a channel has a single value, or the running mean and variance are used and missing.
 
     Example:
         >>> sg.nn.functional.instance_norm(sg.tensor([[[1.0, 3.0]]]), eps=0.0).tolist()
@@ -249,14 +242,14 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """Divides by (k + alpha * the mean square over neighbouring channels) ** beta (Krizhevsky et al., 2012).
 
     Args:
-        input: [n, channels, ...].
-        size: how many channels are neighbours.
+        input: [n, channels, ...], of three or more dimensions.
+        size: number of neighbouring channels.
         alpha: factor of the mean square.
         beta: the exponent.
-        k: what is added.
+        k: the number added to the scaled mean square.
 
     Raises:
-        ValueError: less than three dimensions.
+        ValueError: the input has fewer than three dimensions.
 
     Example:
         >>> sg.nn.functional.local_response_norm(sg.ones(1, 1, 1), 1, alpha=3.0, beta=0.5).tolist()
