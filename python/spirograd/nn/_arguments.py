@@ -14,6 +14,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 # Of arguments that many layers and functions take.
 _COMMON = """
 Args:
+    input: a tensor of any shape.
     device: the device of the parameters.
     dtype: the element type of the parameters.
     inplace: whether to write the result into the input; gradients remain correct.

@@ -1,4 +1,4 @@
-"""Activations as modules."""
+"""Activation layers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .._core import Tensor, full, get_default_dtype
 from . import functional as F
+from ._arguments import described
 from .init import constant_
 from .module import TensorModule
 from .parameter import Parameter
@@ -46,59 +47,105 @@ __all__ = [
 ]
 
 
-def _inplace(inplace: bool) -> str:
-    return ", inplace=True" if inplace else ""
+class _Inplace(TensorModule):
+    _shown = "inplace?"
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
-class ReLU(TensorModule):
-    """max(x, 0).
-
-    Args:
-        inplace: write into the input.
-
+@described(F.relu)
+class ReLU(_Inplace):
+    """
     Example:
         >>> sg.nn.ReLU()(sg.tensor([-1.0, 2.0])).tolist()
         [0.0, 2.0]
     """
 
-    _shown = "inplace?"
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
-class ReLU6(TensorModule):
-    """x, at least 0 and at most 6.
-
-    Args:
-        inplace: write into the input.
-
+@described(F.relu6)
+class ReLU6(_Inplace):
+    """
     Example:
         >>> sg.nn.ReLU6()(sg.tensor([-1.0, 8.0])).tolist()
         [0.0, 6.0]
     """
 
-    _shown = "inplace?"
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
 
 
+@described(F.selu)
+class SELU(_Inplace):
+    """
+    Example:
+        >>> sg.nn.SELU()(sg.zeros(1)).tolist()
+        [0.0]
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+
+@described(F.silu)
+class SiLU(_Inplace):
+    """
+    Example:
+        >>> sg.nn.SiLU()(sg.zeros(1)).tolist()
+        [0.0]
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+
+@described(F.mish)
+class Mish(_Inplace):
+    """
+    Example:
+        >>> sg.nn.Mish()(sg.zeros(1)).tolist()
+        [0.0]
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+
+@described(F.hardsigmoid)
+class Hardsigmoid(_Inplace):
+    """
+    Example:
+        >>> sg.nn.Hardsigmoid()(sg.tensor([-4.0, 0.0])).tolist()
+        [0.0, 0.5]
+    """
+
+    _shown = ""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+@described(F.hardswish)
+class Hardswish(_Inplace):
+    """
+    Example:
+        >>> sg.nn.Hardswish()(sg.tensor([0.0, 4.0])).tolist()
+        [0.0, 4.0]
+    """
+
+    _shown = ""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+@described(F.leaky_relu)
 class LeakyReLU(TensorModule):
-    """x where it is positive, else negative_slope * x.
-
-    Args:
-        negative_slope: the factor below 0.
-        inplace: write into the input.
-
+    """
     Example:
         >>> sg.nn.LeakyReLU(0.5)(sg.tensor([-2.0, 2.0])).tolist()
         [-1.0, 2.0]
@@ -115,79 +162,42 @@ class LeakyReLU(TensorModule):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
 
-class ELU(TensorModule):
-    """x where it is positive, else alpha * (exp(x) - 1).
+class _ELU(TensorModule):
+    _shown = "alpha inplace?"
 
-    Args:
-        alpha: minus the value far below 0.
-        inplace: write into the input.
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
 
+
+@described(F.elu)
+class ELU(_ELU):
+    """
     Example:
         >>> sg.nn.ELU()(sg.tensor([0.0, 2.0])).tolist()
         [0.0, 2.0]
     """
 
-    _shown = "alpha inplace?"
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
 
-class CELU(TensorModule):
-    """x where it is positive, else alpha * (exp(x / alpha) - 1).
-
-    Args:
-        alpha: minus the value far below 0.
-        inplace: write into the input.
-
+@described(F.celu)
+class CELU(_ELU):
+    """
     Example:
         >>> sg.nn.CELU(2.0)(sg.tensor([0.0, 2.0])).tolist()
         [0.0, 2.0]
     """
 
-    _shown = "alpha inplace?"
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
-class SELU(TensorModule):
-    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017).
-
-    Args:
-        inplace: write into the input.
-
-    Example:
-        >>> sg.nn.SELU()(sg.zeros(1)).tolist()
-        [0.0]
-    """
-
-    _shown = "inplace?"
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
-
-
+@described(F.gelu)
 class GELU(TensorModule):
-    """x times the share of normal numbers below it.
-
-    Args:
-        approximate: "tanh" is the formula with tanh.
-
+    """
     Example:
         >>> sg.nn.GELU("tanh")(sg.zeros(1)).tolist()
         [0.0]
@@ -201,50 +211,8 @@ class GELU(TensorModule):
         return F.gelu(input, self.approximate)
 
 
-class SiLU(TensorModule):
-    """x * sigmoid(x).
-
-    Args:
-        inplace: write into the input.
-
-    Example:
-        >>> sg.nn.SiLU()(sg.zeros(1)).tolist()
-        [0.0]
-    """
-
-    _shown = "inplace?"
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
-
-
-class Mish(TensorModule):
-    """x * tanh(softplus(x)).
-
-    Args:
-        inplace: write into the input.
-
-    Example:
-        >>> sg.nn.Mish()(sg.zeros(1)).tolist()
-        [0.0]
-    """
-
-    _shown = "inplace?"
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
-
-
 class Sigmoid(TensorModule):
-    """1 / (1 + exp(-x)).
+    """Computes 1 / (1 + exp(-x)) for each element x.
 
     Example:
         >>> sg.nn.Sigmoid()(sg.zeros(1)).tolist()
@@ -256,7 +224,7 @@ class Sigmoid(TensorModule):
 
 
 class LogSigmoid(TensorModule):
-    """log(sigmoid(x)).
+    """Computes log(sigmoid(x)) for each element x.
 
     Example:
         >>> sg.nn.LogSigmoid()(sg.tensor([-200.0])).tolist()
@@ -268,7 +236,7 @@ class LogSigmoid(TensorModule):
 
 
 class Tanh(TensorModule):
-    """The hyperbolic tangent.
+    """Computes the hyperbolic tangent of each element.
 
     Example:
         >>> sg.nn.Tanh()(sg.zeros(1)).tolist()
@@ -280,7 +248,7 @@ class Tanh(TensorModule):
 
 
 class Tanhshrink(TensorModule):
-    """x - tanh(x).
+    """Computes x - tanh(x) for each element x.
 
     Example:
         >>> sg.nn.Tanhshrink()(sg.zeros(1)).tolist()
@@ -291,12 +259,24 @@ class Tanhshrink(TensorModule):
         return F.tanhshrink(input)
 
 
+class Softsign(TensorModule):
+    """Computes x / (1 + abs(x)) for each element x.
+
+    Example:
+        >>> sg.nn.Softsign()(sg.ones(1)).tolist()
+        [0.5]
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
 class Softplus(TensorModule):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.
+    """Computes log(1 + exp(beta * x)) / beta for each element x, and x itself where beta * x is above the threshold.
 
     Args:
-        beta: how sharp the bend is.
-        threshold: where the straight line begins.
+        beta: the sharpness of the bend.
+        threshold: the value of beta * x above which the result is x.
 
     Example:
         >>> sg.nn.Softplus()(sg.tensor([30.0])).tolist()
@@ -312,110 +292,48 @@ class Softplus(TensorModule):
         return F.softplus(input, self.beta, self.threshold)
 
 
-class Softsign(TensorModule):
-    """x / (1 + abs(x)).
-
-    Example:
-        >>> sg.nn.Softsign()(sg.ones(1)).tolist()
-        [0.5]
+class _Shrink(TensorModule):
+    """
+    Args:
+        lambd: half the width of the interval around 0.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
+    _shown = "{lambd}"
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
 
 
-class Softshrink(TensorModule):
-    """x moved by lambd towards 0, and 0 within lambd.
-
-    Args:
-        lambd: half the width of the gap.
+@described(_Shrink)
+class Softshrink(_Shrink):
+    """Moves each element towards 0 by lambd; elements within lambd of 0 become 0.
 
     Example:
         >>> sg.nn.Softshrink()(sg.tensor([0.25, 2.0])).tolist()
         [0.0, 1.5]
     """
 
-    _shown = "{lambd}"
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
-class Hardshrink(TensorModule):
-    """x, and 0 within lambd.
-
-    Args:
-        lambd: half the width of the gap.
+@described(_Shrink)
+class Hardshrink(_Shrink):
+    """Sets elements within lambd of 0 to 0.
 
     Example:
         >>> sg.nn.Hardshrink()(sg.tensor([0.25, 2.0])).tolist()
         [0.0, 2.0]
     """
 
-    _shown = "{lambd}"
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
-class Hardsigmoid(TensorModule):
-    """x / 6 + 1 / 2, at least 0 and at most 1.
-
-    Args:
-        inplace: write into the input.
-
-    Example:
-        >>> sg.nn.Hardsigmoid()(sg.tensor([-4.0, 0.0])).tolist()
-        [0.0, 0.5]
-    """
-
-    _shown = ""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
-
-
-class Hardswish(TensorModule):
-    """x * hardsigmoid(x).
-
-    Args:
-        inplace: write into the input.
-
-    Example:
-        >>> sg.nn.Hardswish()(sg.tensor([0.0, 4.0])).tolist()
-        [0.0, 4.0]
-    """
-
-    _shown = ""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
-
-
+@described(F.hardtanh)
 class Hardtanh(TensorModule):
-    """x, at least min_val and at most max_val.
-
-    Args:
-        min_val: the lowest value.
-        max_val: the highest value.
-        inplace: write into the input.
-
+    """
     Example:
         >>> sg.nn.Hardtanh()(sg.tensor([-2.0, 0.5])).tolist()
         [-1.0, 0.5]
@@ -433,14 +351,9 @@ class Hardtanh(TensorModule):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
+@described(F.threshold)
 class Threshold(TensorModule):
-    """x where it is above the threshold, else value.
-
-    Args:
-        threshold: the bound.
-        value: what stands below it.
-        inplace: write into the input.
-
+    """
     Example:
         >>> sg.nn.Threshold(2.0, 0.0)(sg.tensor([1.0, 3.0])).tolist()
         [0.0, 3.0]
@@ -458,12 +371,9 @@ class Threshold(TensorModule):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
 
+@described(F.glu)
 class GLU(TensorModule):
-    """The first half along a dimension times the sigmoid of the second.
-
-    Args:
-        dim: the dimension; its size must be even.
-
+    """
     Example:
         >>> sg.nn.GLU()(sg.tensor([2.0, 0.0])).tolist()
         [1.0]
@@ -477,14 +387,13 @@ class GLU(TensorModule):
         return F.glu(input, self.dim)
 
 
+@described()
 class PReLU(TensorModule):
-    """Leaky ReLU whose slopes are trained.
+    """Computes leaky_relu with slopes that are trained.
 
     Args:
-        num_parameters: 1, or the size of dimension 1.
-        init: their first value.
-        device: where they are.
-        dtype: their type.
+        num_parameters: number of slopes: 1, or the number of channels.
+        init: initial value of the slopes.
 
     Example:
         >>> sg.nn.PReLU()(sg.tensor([-4.0, 2.0])).tolist()
@@ -506,21 +415,16 @@ class PReLU(TensorModule):
         self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype or get_default_dtype()))
 
     def reset_parameters(self) -> None:
-        """Sets the first value again."""
+        """Resets the initial value."""
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
 
+@described(F.rrelu)
 class RReLU(TensorModule):
-    """Leaky ReLU with a slope that is drawn for each element in training, and their mean in evaluation.
-
-    Args:
-        lower: the lowest slope.
-        upper: the highest slope.
-        inplace: write into the input.
-
+    """
     Example:
         >>> sg.nn.RReLU(0.5, 0.5).eval()(sg.tensor([-4.0, 2.0])).tolist()
         [-2.0, 2.0]
@@ -539,75 +443,65 @@ class RReLU(TensorModule):
 
 
 def _dim(op: str, dim: int | None, x: Tensor) -> int:
-    """The dimension; without one that of PyTorch: 1 for two or four dimensions, else 0, but 1 beyond four."""
+    """The dimension; by default that of PyTorch: 0 for tensors of 0, 1 or 3 dimensions, else 1."""
     if dim is not None:
         return dim
     warnings.warn(f"{op}: no dimension was given; pass dim=", stacklevel=4)
     return 0 if x.ndim in (0, 1, 3) else 1
 
 
-class Softmax(TensorModule):
-    """exp(x), divided by its sum along a dimension.
-
+class _AlongDim(TensorModule):
+    """
     Args:
-        dim: the dimension that adds up to 1; without one it is guessed from the shape, with a warning.
+        dim: the dimension of the sum; by default it is guessed from the shape, with a warning.
+    """
 
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+
+@described(_AlongDim, F.softmax)
+class Softmax(_AlongDim):
+    """
     Example:
         >>> sg.nn.Softmax(dim=0)(sg.zeros(2)).tolist()
         [0.5, 0.5]
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, _dim("Softmax", self.dim, input))
 
 
-class LogSoftmax(TensorModule):
-    """The logarithm of softmax.
-
-    Args:
-        dim: the dimension; without one it is guessed from the shape, with a warning.
-
+@described(_AlongDim, F.log_softmax)
+class LogSoftmax(_AlongDim):
+    """
     Example:
         >>> sg.nn.LogSoftmax(dim=0)(sg.zeros(1)).tolist()
         [0.0]
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, _dim("LogSoftmax", self.dim, input))
 
 
-class Softmin(TensorModule):
-    """softmax(-x): the smallest element weighs most.
-
-    Args:
-        dim: the dimension that adds up to 1; without one it is guessed from the shape, with a warning.
-
+@described(_AlongDim, F.softmin)
+class Softmin(_AlongDim):
+    """
     Example:
         >>> sg.nn.Softmin(dim=0)(sg.zeros(2)).tolist()
         [0.5, 0.5]
     """
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, _dim("Softmin", self.dim, input))
 
 
 class Softmax2d(TensorModule):
-    """Softmax over the channels of each pixel: [n, channels, h, w] or [channels, h, w].
+    """Computes softmax over the channels of each pixel: [n, channels, height, width], or without n.
 
     Raises:
-        ValueError: other shapes.
+        ValueError: the input has another shape.
 
     Example:
         >>> sg.nn.Softmax2d()(sg.zeros(2, 1, 1)).flatten().tolist()
@@ -616,5 +510,7 @@ class Softmax2d(TensorModule):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: the input has shape {list(input.shape)}; give [n, c, h, w] or [c, h, w]")
+            raise ValueError(
+                f"Softmax2d: the input has shape {list(input.shape)}; give [n, channels, height, width], or without n"
+            )
         return F.softmax(input, -3)

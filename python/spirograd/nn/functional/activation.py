@@ -1,4 +1,4 @@
-"""Activations: functions of one tensor, element by element or along a dimension."""
+"""Activations: functions of each element, or along a dimension."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..._core import (
     tanhshrink,
 )
 from ...base.dtypes import finfo
+from .._arguments import described
 
 if TYPE_CHECKING:
     from ...base.types import DTypeLike
@@ -59,18 +60,15 @@ __all__ = [
 
 
 def _applied(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
-    """function(input), written into input if asked for. Gradients that read the input then read a copy."""
+    """function(input), written into the input if inplace. Gradients that need the input then keep a copy."""
     if not inplace:
         return function(input)
     return input.copy_(function(input.clone() if input.requires_grad and is_grad_enabled() else input))
 
 
+@described()
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input where it is positive, else 0.
-
-    Args:
-        input: any shape.
-        inplace: write into input, also while gradients are recorded.
+    """Computes input where it is positive, else 0.
 
     Example:
         >>> sg.nn.functional.relu(sg.tensor([-1.0, 2.0])).tolist()
@@ -79,8 +77,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.relu, input, inplace)
 
 
+@described()
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """input, at least 0 and at most 6; `inplace` as in relu.
+    """Clamps each element to [0, 6].
 
     Example:
         >>> sg.nn.functional.relu6(sg.tensor([-1.0, 8.0])).tolist()
@@ -89,8 +88,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(lambda x: _core.hardtanh(x, 0, 6), input, inplace)
 
 
+@described()
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """input where it is positive, else input * negative_slope; `inplace` as in relu.
+    """Computes input where it is positive, else negative_slope * input.
+
+    Args:
+        negative_slope: the factor of negative elements.
 
     Example:
         >>> sg.nn.functional.leaky_relu(sg.tensor([-2.0, 2.0]), 0.5).tolist()
@@ -100,14 +103,14 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """leaky_relu with slopes that have a gradient.
+    """Computes leaky_relu with slopes that get a gradient.
 
     Args:
-        input: [n, channels, ...], or any shape with one slope.
-        weight: one slope, or [channels].
+        input: [n, channels, ...], or a tensor of any shape if there is one slope.
+        weight: the slopes: one, or [channels].
 
     Raises:
-        ValueError: weight fits neither way.
+        ValueError: the number of slopes is neither 1 nor the number of channels.
 
     Example:
         >>> sg.nn.functional.prelu(sg.tensor([-2.0, 2.0]), sg.tensor([0.5])).tolist()
@@ -121,17 +124,16 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _core.leaky_relu(input, weight.reshape(()) if weight.numel() == 1 else weight)
 
 
+@described()
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """leaky_relu with slopes that are drawn for each element in training, else their mean; `inplace` as in relu.
+    """Computes leaky_relu with a slope that training draws for each element; evaluation uses the mean of the bounds.
 
     Args:
-        input: any shape.
         lower: the lowest slope.
         upper: the highest slope.
-        training: whether slopes are drawn.
-        inplace: write into input, also while gradients are recorded.
+        training: whether to draw the slopes.
 
     Example:
         >>> sg.nn.functional.rrelu(sg.tensor([-4.0, 2.0]), 0.5, 0.5).tolist()
@@ -143,8 +145,12 @@ def rrelu(
     return _applied(lambda x: _core.leaky_relu(x, slope.to(input.dtype)), input, inplace)
 
 
+@described()
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """input where it is positive, else alpha * (exp(input) - 1); `inplace` as in relu.
+    """Computes input where it is positive, else alpha * (exp(input) - 1).
+
+    Args:
+        alpha: the negative of the limit towards minus infinity.
 
     Example:
         >>> sg.nn.functional.elu(sg.tensor([0.0, 2.0])).tolist()
@@ -153,8 +159,9 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _applied(lambda x: _core.elu(x, alpha), input, inplace)
 
 
+@described(elu)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """input where it is positive, else alpha * (exp(input / alpha) - 1); `inplace` as in relu.
+    """Computes input where it is positive, else alpha * (exp(input / alpha) - 1).
 
     Example:
         >>> sg.nn.functional.celu(sg.tensor([0.0, 2.0])).tolist()
@@ -163,8 +170,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _applied(lambda x: _core.celu(x, alpha), input, inplace)
 
 
+@described()
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017); `inplace` as in relu.
+    """Computes the scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017).
 
     Example:
         >>> sg.nn.functional.selu(sg.tensor([0.0])).tolist()
@@ -173,8 +181,9 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.selu, input, inplace)
 
 
+@described()
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * sigmoid(input); `inplace` as in relu.
+    """Computes input * sigmoid(input).
 
     Example:
         >>> sg.nn.functional.silu(sg.tensor([0.0])).tolist()
@@ -183,8 +192,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.silu, input, inplace)
 
 
+@described()
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * tanh(softplus(input)); `inplace` as in relu.
+    """Computes input * tanh(softplus(input)).
 
     Example:
         >>> sg.nn.functional.mish(sg.tensor([0.0])).tolist()
@@ -193,8 +203,9 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.mish, input, inplace)
 
 
+@described()
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * hardsigmoid(input); `inplace` as in relu.
+    """Computes input * hardsigmoid(input).
 
     Example:
         >>> sg.nn.functional.hardswish(sg.tensor([-4.0, 4.0])).tolist()
@@ -203,8 +214,9 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.hardswish, input, inplace)
 
 
+@described()
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """input / 6 + 1 / 2, at least 0 and at most 1; `inplace` as in relu.
+    """Computes input / 6 + 1 / 2, clamped to [0, 1].
 
     Example:
         >>> sg.nn.functional.hardsigmoid(sg.tensor([-4.0, 0.0])).tolist()
@@ -213,8 +225,13 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return _applied(_core.hardsigmoid, input, inplace)
 
 
+@described()
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """input, at least min_val and at most max_val; `inplace` as in relu.
+    """Clamps each element to [min_val, max_val].
+
+    Args:
+        min_val: the lowest value.
+        max_val: the highest value.
 
     Example:
         >>> sg.nn.functional.hardtanh(sg.tensor([-2.0, 0.5])).tolist()
@@ -223,8 +240,13 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return _applied(lambda x: _core.hardtanh(x, min_val, max_val), input, inplace)
 
 
+@described()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """input where it is above the threshold, else value; `inplace` as in relu.
+    """Computes input where it is above the threshold, else value.
+
+    Args:
+        threshold: the threshold.
+        value: the result at and below the threshold.
 
     Example:
         >>> sg.nn.functional.threshold(sg.tensor([1.0, 3.0]), 2.0, 0.0).tolist()
@@ -233,15 +255,15 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _applied(lambda x: _core.threshold(x, threshold, value), input, inplace)
 
 
+@described()
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along a dimension times the sigmoid of the second.
+    """Multiplies the first half along a dimension by the sigmoid of the second half.
 
     Args:
-        input: any shape, even along dim.
-        dim: the dimension.
+        dim: the dimension; its size must be even.
 
     Raises:
-        ValueError: its size is odd.
+        ValueError: the size is odd.
 
     Example:
         >>> sg.nn.functional.glu(sg.tensor([2.0, 0.0])).tolist()
@@ -255,13 +277,13 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Draws from the classes of logits in a way that gradients go through (Jang et al., 2017).
+    """Draws from the classes of logits in a way that has a gradient (Jang et al., 2017).
 
     Args:
-        logits: any shape.
-        tau: the smaller, the nearer to rows with one 1.
-        hard: the result has one 1 a row, and the gradient of the soft one.
-        eps: accepted for PyTorch's sake.
+        logits: a tensor of any shape.
+        tau: the temperature: the lower, the closer the result is to one-hot.
+        hard: whether the result is one-hot, with the gradient of the soft one.
+        eps: accepted for compatibility with PyTorch.
         dim: the dimension of the classes.
 
     Example:
@@ -273,18 +295,18 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    place = soft.detach().argmax(dim, keepdim=True)
-    one = _core.zeros_like(soft.detach()).scatter(dim, place, 1.0)
-    return one - soft.detach() + soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    one_hot = _core.zeros_like(soft.detach()).scatter(dim, index, 1.0)
+    return one_hot - soft.detach() + soft
 
 
+@described()
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-    """softmax(-input): the smallest element weighs most.
+    """Computes softmax(-input): the smallest element has the largest weight.
 
     Args:
-        input: any shape.
-        dim: the dimension that adds up to 1.
-        dtype: the type to compute in; None for that of the input.
+        dim: the dimension along which the results add up to 1.
+        dtype: the type of the computation and of the result, by default that of the input.
 
     Example:
         >>> sg.nn.functional.softmin(sg.zeros(2), 0).tolist()
