@@ -134,7 +134,7 @@ X, ROWS = sg.zeros(4, 2, 3), sg.tensor([[1, 2], [1, 1]])
         (lambda: F.ctc_loss(X, ROWS, (4, 5), (2, 2)), ValueError, "a length in input_lengths is 5; use 0 to 4"),
         (lambda: F.ctc_loss(X, ROWS, (4, 4), (2, 3)), ValueError, "a length in target_lengths is 3; use 0 to 2"),
         (lambda: F.ctc_loss(X, ROWS, (4,), (2, 2)), ValueError, r"input_lengths has shape \[1\] for a batch of 2"),
-        (lambda: F.ctc_loss(X, ROWS[:1], (4, 4), (2,)), ValueError, "of 2 sequences, targets of 1"),
+        (lambda: F.ctc_loss(X, ROWS[:1], (4, 4), (2,)), ValueError, "has 2 sequences, targets 1"),
         (
             lambda: F.ctc_loss(X, ROWS[0], (4, 4), (2, 2)),
             ValueError,

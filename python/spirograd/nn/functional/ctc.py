@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: labels without their places in time (Graves et al., 2006)."""
+"""Connectionist temporal classification: the loss of labels whose times are unknown (Graves et al., 2006)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def _several(lengths: Sequence[int] | int) -> list[int]:
 
 
 def _lengths(name: str, lengths: Lengths, batch: int, longest: int, like: Tensor) -> Tensor:
-    """[batch], int64, on the device of `like`; those in a tensor are checked there, and others at once."""
+    """The lengths as int64 [batch] on the device of `like`, which checks tensors; numbers are checked at once."""
     if isinstance(lengths, Tensor):
         found = lengths.to(like.device, int64).reshape(-1)
     else:
         found = tensor(_several(lengths), dtype=int64)
     if found.shape != (batch,):
-        raise ValueError(f"ctc_loss: {name} has shape {list(found.shape)} for a batch of {batch}; give one a sequence")
+        raise ValueError(
+            f"ctc_loss: {name} has shape {list(found.shape)} for a batch of {batch}; give one for each sequence"
+        )
     if not isinstance(lengths, Tensor):
         for length in found.tolist():
             if not 0 <= length <= longest:
@@ -36,11 +38,11 @@ def _lengths(name: str, lengths: Lengths, batch: int, longest: int, like: Tensor
 
 
 def _in_rows(targets: Tensor, lengths: Lengths) -> Tensor:
-    """Targets one behind the other, [sum of lengths], as [batch, longest]."""
+    """Concatenated targets, [sum of lengths], as [batch, longest]."""
     counts = [int(n) for n in (lengths.reshape(-1).tolist() if isinstance(lengths, Tensor) else _several(lengths))]
     if sum(counts) != targets.shape[0]:
         raise ValueError(
-            f"ctc_loss: targets has {targets.shape[0]} elements, target_lengths add up to {sum(counts)}; give as many"
+            f"ctc_loss: targets has {targets.shape[0]} elements, target_lengths add up to {sum(counts)}; use the same"
         )
     longest = max(counts, default=0)
     rows = [pad(part, (0, longest - len(part))) for part in targets.split(counts)]
@@ -57,28 +59,28 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the logarithm of the probability that a sequence of outputs spells its labels.
+    """Computes the negative logarithm of the probability that a sequence of outputs spells its labels.
 
-    It adds up all ways to spell them: an output is a label or the blank, labels may be repeated, and equal neighbours
-    have a blank between them.
+    The probability is the sum over all spellings: an output is a label or the blank, labels may be repeated, and equal
+    neighbours have a blank between them.
 
     Args:
         log_probs: logarithms of probabilities, [time, batch, classes] or [time, classes].
-        targets: classes without blanks: [batch, longest], of which each row's first ones count, or all sequences one
-            behind the other, [sum of target_lengths], for which target_lengths is read.
-        input_lengths: how many outputs of each sequence count: a tensor [batch], or numbers.
-        target_lengths: how many targets of each sequence count: a tensor [batch], or numbers.
-        blank: the class that is no label.
-        reduction: "mean" divides each loss by its number of targets, then averages; or "sum", "none".
-        zero_infinity: makes the losses 0 that are infinite because a sequence is too short for its targets. They have
-            no gradient in either case.
+        targets: classes without blanks: [batch, longest], where each row starts with its targets, or all sequences
+            concatenated, [sum of target_lengths]; then target_lengths is read.
+        input_lengths: number of outputs of each sequence: a tensor [batch], or numbers.
+        target_lengths: number of targets of each sequence: a tensor [batch], or numbers.
+        blank: the class of the blank.
+        reduction: "mean" divides each loss by its number of targets, then averages; "sum" or "none".
+        zero_infinity: whether to replace infinite losses, those of sequences that are too short for their targets, by
+            0. They have no gradient in either case.
 
     Returns:
-        One number, or with "none" [batch].
+        A scalar, or [batch] if reduction is "none".
 
     Raises:
-        ValueError: shapes or lengths do not fit.
-        IndexError: at the next read, when a length in a tensor, or a class, is out of range.
+        ValueError: the shapes or lengths do not fit.
+        IndexError: a length in a tensor or a class is out of range; raised by the next read.
 
     Example:
         >>> import math
@@ -103,17 +105,18 @@ def ctc_loss(
     if targets.ndim == 1:
         targets = _in_rows(targets, target_lengths)
     if targets.shape[0] != batch:
-        raise ValueError(f"ctc_loss: log_probs is of {batch} sequences, targets of {targets.shape[0]}; make them equal")
+        raise ValueError(f"ctc_loss: log_probs has {batch} sequences, targets {targets.shape[0]}; make them equal")
     longest = targets.shape[1]
     outputs = _lengths("input_lengths", input_lengths, batch, time, log_probs)
     labels = _lengths("target_lengths", target_lengths, batch, longest, log_probs)
 
-    # Blanks before, between and behind the labels, and two states before them that nothing reaches.
-    places = arange(longest, device=log_probs.device)
-    targets = where(places < labels.unsqueeze(1), targets.to(log_probs.device, int64), blank)
+    # Blanks before, between and after the labels, and before them two states that cannot be reached.
+    positions = arange(longest, device=log_probs.device)
+    targets = where(positions < labels.unsqueeze(1), targets.to(log_probs.device, int64), blank)
     spelled = pad(targets.unsqueeze(2), (1, 0), value=blank).flatten(1)
     spelled = pad(spelled, (0, 1), value=blank)
-    other = pad(spelled[:, 2:] != spelled[:, :-2], (2, 0))  # than the label before: the blank between may be left out
+    # Where a label differs from the one before, the blank between them may be skipped.
+    other = pad(spelled[:, 2:] != spelled[:, :-2], (2, 0))
     scores = log_probs.gather(2, spelled.expand(time, *spelled.shape)).clamp(min=_NEVER)
     state = where(arange(2 * longest + 3, device=log_probs.device) == 2, 0.0, _NEVER)
     state = state.to(log_probs.dtype).expand(batch, 2 * longest + 3)
@@ -122,7 +125,7 @@ def ctc_loss(
         after = logaddexp(logaddexp(stay, step), skip) + score
         state = pad(where((t < outputs).unsqueeze(1), after, stay), (2, 0), value=_NEVER)
     last = 2 * labels.unsqueeze(1) + 2
-    # Without labels, the state before the last blank is one that nothing reaches.
+    # Without labels, the state before the last blank cannot be reached.
     ends = state.gather(1, cat([last, last - 1], 1))
     losses = -logaddexp(ends[:, 0], ends[:, 1])
     never = losses > -_NEVER / 2

@@ -1,7 +1,4 @@
-"""Losses: how far a model's outputs are from the targets. All of them average unless `reduction` says otherwise.
-
-`reduction` is "mean", "sum" or "none" (one loss an element, or a row), as in PyTorch.
-"""
+"""Losses: the difference between the outputs of a model and the targets. By default, they are averaged."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from ..._core import (
     zeros_like,
 )
 from ...base.casts import wide
+from .._arguments import described
 
 __all__ = [
     "binary_cross_entropy",
@@ -50,6 +48,15 @@ __all__ = [
 ]
 
 
+_PAIR = """
+Args:
+    target: the true values, of the same shape.
+
+Raises:
+    ValueError: the shapes differ.
+"""
+
+
 def _reduced(op: str, losses: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return losses.mean()
@@ -71,18 +78,13 @@ def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
 # ---- regression ----------------------------------------------------------------------------------------------------
 
 
+@described(_PAIR)
 @wide
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """The squared difference, averaged.
+    """Computes the squared difference.
 
     Args:
-        input: any shape.
-        target: the same shape.
-        reduction: "mean", "sum" or "none".
-        weight: of each element; the mean is divided by the weights' sum.
-
-    Raises:
-        ValueError: the shapes differ.
+        weight: the weight of each element; the mean is divided by the sum of the weights.
 
     Example:
         >>> sg.nn.functional.mse_loss(sg.zeros(2), sg.ones(2)).item()
@@ -92,12 +94,10 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Ten
     return _weighted("mse_loss", (input - target).square(), weight, reduction)
 
 
+@described(mse_loss)
 @wide
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """The absolute difference, averaged; arguments as in mse_loss.
-
-    Raises:
-        ValueError: the shapes differ.
+    """Computes the absolute difference.
 
     Example:
         >>> sg.nn.functional.l1_loss(sg.zeros(2), sg.tensor([1.0, -3.0])).item()
@@ -107,15 +107,14 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tens
     return _weighted("l1_loss", (input - target).abs(), weight, reduction)
 
 
+@described(_PAIR)
 @wide
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Half the squared difference over beta where that is below beta, beyond it the difference less beta / 2.
+    """Computes half the squared difference over beta where the absolute difference is below beta, else the absolute
+    difference minus beta / 2.
 
     Args:
-        input: any shape.
-        target: the same shape.
-        reduction: "mean", "sum" or "none".
-        beta: where the parabola ends; 0 is l1_loss.
+        beta: where the parabola ends; 0 makes this l1_loss.
 
     Raises:
         ValueError: the shapes differ, or beta is negative.
@@ -132,18 +131,17 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     return _reduced("smooth_l1_loss", _huber(input - target, beta) / beta, reduction)
 
 
+@described(_PAIR)
 @wide
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the squared difference where that is below delta, beyond it delta times (the difference less delta / 2).
+    """Computes half the squared difference where the absolute difference is below delta, else delta times (the absolute
+    difference minus delta / 2).
 
     Args:
-        input: any shape.
-        target: the same shape.
-        reduction: "mean", "sum" or "none".
         delta: where the parabola ends.
-        weight: of each element; the mean is divided by their number.
+        weight: the weight of each element; the mean is divided by the number of elements.
 
     Raises:
         ValueError: the shapes differ, or delta is not positive.
@@ -180,6 +178,7 @@ def _times(op: str, losses: Tensor, weight: Tensor) -> Tensor:
     return losses * weight
 
 
+@described(_PAIR)
 @wide
 def gaussian_nll_loss(
     input: Tensor,
@@ -189,18 +188,17 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the logarithm of a normal density: (log var + (input - target)^2 / var) / 2.
+    """Computes the negative logarithm of a normal density: (log var + (input - target)^2 / var) / 2.
 
     Args:
-        input: the predicted mean, any shape.
-        target: the same shape.
-        var: the variance: a number, the shape of input, also with sizes of 1, or that shape without its last dimension.
-        full: adds the constant log(2 pi) / 2.
-        eps: variances below it count as it; their gradient stays.
-        reduction: "mean", "sum" or "none".
+        input: the predicted mean, a tensor of any shape.
+        var: the predicted variance: a number, a tensor of the shape of input, where sizes may be 1, or of that shape
+            without its last dimension.
+        full: whether to add the constant log(2 pi) / 2.
+        eps: a lower bound of the variance, which its gradient ignores.
 
     Raises:
-        ValueError: var fits neither way, or is a negative number. A negative element of a tensor gives NaN.
+        ValueError: the shape of var does not fit, or var is a negative number. Negative elements of a tensor give NaN.
 
     Example:
         >>> sg.nn.functional.gaussian_nll_loss(sg.zeros(2), sg.ones(2), sg.ones(2)).item()
@@ -225,6 +223,7 @@ def gaussian_nll_loss(
     return _reduced("gaussian_nll_loss", losses, reduction)
 
 
+@described(_PAIR)
 @wide
 def poisson_nll_loss(
     input: Tensor,
@@ -234,18 +233,14 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the logarithm of a Poisson probability of the counts in target, without their factorial.
+    """Computes the negative logarithm of the Poisson probability of the counts in target, without their factorial.
 
     Args:
-        input: the logarithm of the rate, or with log_input=False the rate, any shape.
-        target: counts of the same shape.
-        log_input: what input is.
-        full: adds Stirling's formula for the factorial, for counts above 1.
-        eps: added to the rate before its logarithm is taken.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
+        input: the predicted rate, or its logarithm, a tensor of any shape.
+        target: the counts, of the same shape.
+        log_input: whether input is the logarithm of the rate.
+        full: whether to add Stirling's approximation of the logarithm of the factorial, for counts above 1.
+        eps: added to the rate before the logarithm is taken.
 
     Example:
         >>> sg.nn.functional.poisson_nll_loss(sg.zeros(1), sg.tensor([3.0])).item()
@@ -263,20 +258,17 @@ def poisson_nll_loss(
 # ---- classes and probabilities ---------------------------------------------------------------------------------------
 
 
+@described(_PAIR)
 @wide
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """-(target log(input) + (1 - target) log(1 - input)), with logarithms no less than -100.
+    """Computes -(target log(input) + (1 - target) log(1 - input)), with logarithms of at least -100.
 
     Args:
-        input: probabilities, any shape; one outside [0, 1] gives NaN.
-        target: probabilities of the same shape.
-        weight: of each element, a shape that broadcasts.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
+        input: predicted probabilities, a tensor of any shape; values outside [0, 1] give NaN.
+        target: the true probabilities, of the same shape.
+        weight: the weight of each element, of a shape that broadcasts.
 
     Example:
         >>> sg.nn.functional.binary_cross_entropy(sg.tensor([0.0, 1.0]), sg.tensor([0.0, 0.0])).item()
@@ -288,17 +280,18 @@ def binary_cross_entropy(
 
 
 def _hinge(x: Tensor) -> Tensor:
-    """x where it is positive, else 0; at 0 its slope is 1, so that equal inputs are moved apart."""
+    """x where it is positive, else 0. The slope at 0 is 1, so that equal inputs get a gradient."""
     return x.clamp(min=0.0)
 
 
 def _bounded_log(x: Tensor) -> Tensor:
-    """log(x), at least -100. Its slope is at most 1e12: at 0 it leads away, and times 0 it is not NaN."""
+    """log(x), at least -100. Its slope is at most 1e12: finite at 0, so that a product with 0 is not NaN."""
     low, at = x < 1e-12, x.detach()
     bounded: Tensor = where(low, log(at).clamp(min=-100.0) + 1e12 * (x - at), log(where(low, 1.0, x)))
     return bounded
 
 
+@described(binary_cross_entropy)
 @wide
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -307,39 +300,35 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """binary_cross_entropy of sigmoid(input), accurate for large inputs.
+    """Computes binary_cross_entropy of sigmoid(input), accurate for large inputs.
 
     Args:
-        input: any shape.
-        target: probabilities of the same shape.
-        weight: of each element, a shape that broadcasts.
-        reduction: "mean", "sum" or "none".
-        pos_weight: of the term of target, a shape that broadcasts: above 1 finds more, below 1 errs less.
-
-    Raises:
-        ValueError: the shapes differ.
+        input: logits, a tensor of any shape.
+        pos_weight: the weight of the positive class, of a shape that broadcasts: more than 1 favours recall, less than
+            1 precision.
 
     Example:
         >>> sg.nn.functional.binary_cross_entropy_with_logits(sg.tensor([200.0]), sg.tensor([1.0])).item()
         0.0
     """
     _same_shape("binary_cross_entropy_with_logits", input, target)
-    # A term for each side: their gradients do not cancel where a prediction is sure and right.
-    right = target if pos_weight is None else pos_weight * target
-    losses = (1 - target) * -logsigmoid(-input) - right * logsigmoid(input)
+    # A term for each class: their gradients do not cancel where a prediction is confident and correct.
+    positive = target if pos_weight is None else pos_weight * target
+    losses = (1 - target) * -logsigmoid(-input) - positive * logsigmoid(input)
     return _reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
 
 
+@described()
 @wide
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
-    """target * (log(target) - input): the divergence of input from target.
+    """Computes the Kullback-Leibler divergence target * (log(target) - input).
 
     Args:
-        input: logarithms of probabilities, any shape.
-        target: probabilities, or their logarithms; a shape that broadcasts.
-        reduction: "batchmean" divides the sum by the size of the first dimension, as the definition does; "mean"
-            divides it by the number of elements; or "sum", "none".
-        log_target: what target is.
+        input: logarithms of the predicted probabilities, a tensor of any shape.
+        target: the true probabilities, or their logarithms, of a shape that broadcasts.
+        reduction: "batchmean" divides the sum by the size of the first dimension, as in the definition; "mean" divides
+            it by the number of elements; "sum" or "none".
+        log_target: whether target holds logarithms.
 
     Example:
         >>> p = sg.tensor([[0.5, 0.5]])
@@ -352,6 +341,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
     return _reduced("kl_div", losses, reduction)
 
 
+@described()
 @wide
 def focal_loss(
     input: Tensor,
@@ -360,18 +350,18 @@ def focal_loss(
     alpha: Tensor | float | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross entropy times (1 - p)^gamma, where p is the target's probability (Lin et al., 2017): easy cases count less.
+    """Computes cross entropy times (1 - p)^gamma, where p is the probability of the target, so that easy examples count
+    less (Lin et al., 2017).
 
     Args:
-        input: logits [n, classes, ...]; or of any shape, for yes and no.
-        target: classes [n, ...] of integers; or 0 and 1 as floats of the shape of input.
-        gamma: how fast easy cases fade; 0 is cross entropy.
-        alpha: of classes one weight each; of yes and no the weight of yes, 1 - alpha being that of no.
-        reduction: "mean", "sum" or "none".
+        input: logits [n, classes, ...], or, for binary targets, of any shape.
+        target: integer classes [n, ...], or binary targets: floats 0 and 1 of the shape of input.
+        gamma: how much less easy examples count; 0 makes this cross entropy.
+        alpha: the weight of each class; for binary targets the weight of 1, where that of 0 is 1 - alpha.
 
     Raises:
-        TypeError: alpha is a number with classes.
-        IndexError: at the next read, when a class is out of range.
+        TypeError: alpha is a number, and target holds classes.
+        IndexError: a class is out of range; raised by the next read.
 
     Example:
         >>> round(sg.nn.functional.focal_loss(sg.zeros(1), sg.ones(1)).item() / math.log(2), 4)
@@ -399,18 +389,15 @@ def _ones_of(x: Tensor) -> Tensor:
 # ---- margins ---------------------------------------------------------------------------------------------------------
 
 
+@described(_PAIR)
 @wide
 def hinge_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
-    """max(0, margin - target * input), the loss of support vector machines and of micrograd's demo.
+    """Computes max(0, margin - target * input), the loss of support vector machines and of micrograd's demo.
 
     Args:
-        input: scores, any shape.
-        target: -1 or 1, the same shape.
-        margin: a right score beyond it costs nothing.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
+        input: scores, a tensor of any shape.
+        target: the true classes, -1 or 1, of the same shape.
+        margin: the margin; correct scores beyond it have no loss.
 
     Example:
         >>> sg.nn.functional.hinge_loss(sg.tensor([2.0, -0.5]), sg.tensor([1.0, 1.0])).item()
@@ -420,9 +407,10 @@ def hinge_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: st
     return _reduced("hinge_loss", relu(margin - target * input), reduction)
 
 
+@described(hinge_loss)
 @wide
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input)), target -1 or 1; arguments and errors as in hinge_loss.
+    """Computes log(1 + exp(-target * input)).
 
     Example:
         >>> round(sg.nn.functional.soft_margin_loss(sg.zeros(1), sg.ones(1)).item(), 4)
@@ -432,17 +420,18 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     return _reduced("soft_margin_loss", -logsigmoid(target * input), reduction)
 
 
+@described(_PAIR)
 @wide
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """binary_cross_entropy_with_logits, averaged over the classes of each row.
+    """Computes binary_cross_entropy_with_logits, averaged over the classes of each row.
 
     Args:
-        input: [..., classes].
-        target: 0 or 1, the same shape.
-        weight: of each class.
-        reduction: "mean", "sum" or "none" (one loss a row).
+        input: logits, [..., classes].
+        target: 0 or 1, of the same shape.
+        weight: the weight of each class.
+        reduction: "mean", "sum" or "none" (one loss for each row).
 
     Example:
         >>> sg.nn.functional.multilabel_soft_margin_loss(sg.zeros(4, 3), sg.ones(4, 3), reduction="none").shape
@@ -454,6 +443,7 @@ def multilabel_soft_margin_loss(
     return _reduced("multilabel_soft_margin_loss", losses.mean(-1), reduction)
 
 
+@described()
 @wide
 def multi_margin_loss(
     input: Tensor,
@@ -463,19 +453,19 @@ def multi_margin_loss(
     weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum of max(0, margin - input[target] + input[i])^p over the other classes, divided by their number and one.
+    """Computes the sum of max(0, margin - input[target] + input[i])^p over all other classes i, divided by the number
+    of classes.
 
     Args:
-        input: scores [n, classes], or [classes].
-        target: classes [n], or one.
+        input: scores, [n, classes] or [classes].
+        target: the true classes, [n] or a scalar.
         p: 1 or 2.
-        margin: a right score that leads by it costs nothing.
-        weight: of each class, [classes].
-        reduction: "mean", "sum" or "none".
+        margin: the margin by which the score of the true class should exceed the others.
+        weight: the weight of each class, [classes].
 
     Raises:
         ValueError: p is neither 1 nor 2.
-        IndexError: at the next read, when a class is out of range.
+        IndexError: a class is out of range; raised by the next read.
 
     Example:
         >>> sg.nn.functional.multi_margin_loss(sg.tensor([[0.0, 1.0]]), sg.tensor([0])).item()
@@ -490,25 +480,26 @@ def multi_margin_loss(
     own = -nll_loss(input, target, reduction="none").unsqueeze(-1)
     short = relu(margin - own + input)
     short = short if p == 1 else short.square()
-    # The class itself falls short by the whole margin.
+    # The true class itself contributes the whole margin.
     losses = (short.sum(-1) - max(margin, 0.0) ** p) / input.shape[-1]
     if weight is not None:
         losses = losses * nll_loss(-_ones_of(input), target, weight, reduction="none")
     return _reduced("multi_margin_loss", losses, reduction)
 
 
+@described()
 @wide
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The sum of max(0, 1 - input[right] + input[wrong]) over pairs of classes, divided by the number of classes.
+    """Computes the sum of max(0, 1 - input[i] + input[j]) over all true classes i and other classes j, divided by the
+    number of classes.
 
     Args:
-        input: scores [n, classes], or [classes].
-        target: the right classes of each, in front, then -1: [n, classes], or [classes].
-        reduction: "mean", "sum" or "none".
+        input: scores, [n, classes] or [classes].
+        target: the true classes of each row, followed by -1, in the shape of input.
 
     Raises:
         ValueError: the shapes differ.
-        IndexError: at the next read, when a class is out of range.
+        IndexError: a class is out of range; raised by the next read.
 
     Example:
         >>> x, y = sg.tensor([[0.1, 0.2, 0.4, 0.8]]), sg.tensor([[3, 0, -1, 1]])
@@ -530,18 +521,15 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     return _reduced("multilabel_margin_loss", short.sum((-2, -1)) / input.shape[-1], reduction)
 
 
+@described(_PAIR)
 @wide
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
-    """A distance where target is 1, where it is -1 what it lacks to the margin.
+    """Computes a distance where target is 1, and max(0, margin - distance) where it is -1.
 
     Args:
-        input: distances, any shape.
-        target: -1 or 1, the same shape.
-        margin: how far apart unlike pairs should be.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
+        input: distances, a tensor of any shape.
+        target: 1 for similar pairs, -1 for dissimilar ones, of the same shape.
+        margin: the distance that dissimilar pairs should have.
 
     Example:
         >>> x = sg.tensor([0.25, 0.25])
@@ -553,21 +541,18 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     return _reduced("hinge_embedding_loss", losses, reduction)
 
 
+@described(_PAIR)
 @wide
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """max(0, margin - target * (input1 - input2)): which of two scores should be higher.
+    """Computes max(0, margin - target * (input1 - input2)).
 
     Args:
-        input1: any shape.
-        input2: the same shape.
-        target: 1 where input1 should be higher, -1 where input2.
-        margin: by how much.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
+        input1: scores, a tensor of any shape.
+        input2: other scores, of the same shape.
+        target: 1 where input1 should be higher, -1 where input2 should be.
+        margin: the margin between both scores.
 
     Example:
         >>> sg.nn.functional.margin_ranking_loss(sg.zeros(1), sg.ones(1), sg.ones(1)).item()
@@ -585,16 +570,17 @@ def margin_ranking_loss(
 # ---- distances of pairs ----------------------------------------------------------------------------------------------
 
 
+@described()
 @wide
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps along the last dimension.
+    """Computes the p-norm of x1 - x2 + eps along the last dimension.
 
     Args:
         x1: [..., n].
-        x2: a shape that broadcasts with it.
+        x2: a tensor of a shape that broadcasts with that of x1.
         p: the order of the norm.
-        eps: keeps the gradient finite where both are alike.
-        keepdim: keeps the last dimension, of size 1.
+        eps: keeps the gradient finite where both are equal.
+        keepdim: whether to keep the last dimension, with size 1.
 
     Example:
         >>> sg.nn.functional.pairwise_distance(sg.tensor([3.0, 4.0]), sg.zeros(2), eps=0.0).item()
@@ -603,6 +589,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
+@described(pairwise_distance)
 @wide
 def triplet_margin_loss(
     anchor: Tensor,
@@ -614,20 +601,17 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + the distance to what is alike - the distance to what is not).
+    """Computes max(0, margin + distance(anchor, positive) - distance(anchor, negative)).
 
     Args:
         anchor: [..., n].
-        positive: alike, the same shape.
-        negative: unlike, the same shape.
-        margin: by how much the unlike should be farther.
-        p: the order of the norm.
-        eps: as in pairwise_distance.
-        swap: takes the distance of positive and negative where that is smaller (Balntas et al., 2016).
-        reduction: "mean", "sum" or "none".
+        positive: a similar tensor, of the same shape.
+        negative: a dissimilar tensor, of the same shape.
+        margin: the margin by which the dissimilar tensor should be farther away.
+        swap: whether to use distance(positive, negative) where it is smaller (Balntas et al., 2016).
 
     Raises:
-        ValueError: the shapes differ in their number of dimensions, or the margin is not positive.
+        ValueError: the numbers of dimensions differ, or margin is not positive.
 
     Example:
         >>> a = sg.zeros(1, 2)
@@ -647,21 +631,21 @@ def triplet_margin_loss(
     return _reduced("triplet_margin_loss", _hinge(margin + near - far), reduction)
 
 
+@described(_PAIR)
 @wide
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """1 - cos of the angle where target is 1, where it is -1 what the cosine is above the margin.
+    """Computes 1 - the cosine of the angle where target is 1, and max(0, cosine - margin) where it is -1.
 
     Args:
         input1: [n, d], or [d].
-        input2: the same shape.
-        target: -1 or 1, [n], or one.
-        margin: the cosine that unlike pairs may have.
-        reduction: "mean", "sum" or "none".
+        input2: a tensor of the same shape.
+        target: 1 for similar pairs, -1 for dissimilar ones, [n] or a scalar.
+        margin: the cosine that dissimilar pairs may have.
 
     Raises:
-        ValueError: the shapes differ, or target is not one a row.
+        ValueError: the shapes differ, or target does not have one element for each row.
 
     Example:
         >>> x = sg.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -681,24 +665,22 @@ def cosine_embedding_loss(
     return _reduced("cosine_embedding_loss", losses, reduction)
 
 
+@described(pairwise_distance)
 @wide
 def contrastive_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 1.0, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Half the squared distance of like pairs; of unlike ones half the square of what it lacks to the margin.
+    """Computes half the squared distance where target is 1, and half the square of max(0, margin - distance) where it
+    is 0. The formula is that of Hadsell, Chopra and LeCun (2006), whose Y is 1 - target.
 
     Args:
         input1: [..., n].
-        input2: the same shape.
-        target: 1 for like, 0 for unlike pairs, [...].
-        margin: how far apart unlike pairs should be.
-        eps: as in pairwise_distance.
-        reduction: "mean", "sum" or "none".
+        input2: a tensor of the same shape.
+        target: 1 for similar pairs, 0 for dissimilar ones, [...].
+        margin: the distance that dissimilar pairs should have.
 
     Raises:
-        ValueError: the shapes differ, or target is not one a row.
-
-    The formula is that of Hadsell, Chopra and LeCun (2006), whose Y is 1 - target.
+        ValueError: the shapes differ, or target does not have one element for each row.
 
     Example:
         >>> x, y = sg.zeros(2, 1), sg.tensor([[0.5], [0.5]])
