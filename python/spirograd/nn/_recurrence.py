@@ -1,8 +1,9 @@
-"""Recurrent layers over time: a step is two kernels in both directions, a weight's gradient one product for all steps.
+"""Recurrent layers over time. A step is two kernels, forward and backward; the gradient of a weight is one product for
+all steps.
 
-The products of the inputs with their weight were computed before, for all steps at once. What a step leaves for its
-gradient is written into memory of all steps; before the way back, everything in the gradient that does not wait for the
-step behind it is computed for all steps, as `factors`. On a CPU, the core has one kernel for all steps of an LSTM.
+The products of the inputs with their weight are computed before, for all steps at once. A step writes the values that
+its gradient needs into memory for all steps. Before the backward pass, `factors` computes for all steps everything that
+does not depend on the following step. On a CPU, the core has one kernel for all steps of an LSTM.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ _STARTED_AT_ONCE = 32  # steps
 class Rnn:
     """h = tanh(x + p), or relu, where p is the product of h with its weight."""
 
-    gates, kept, rows, product = 1, 0, 1, slice(0, 1)  # rows of a gradient, and those behind the product
+    gates, kept, rows, product = 1, 0, 1, slice(0, 1)  # rows of a gradient, and those that belong to the product
 
     def __init__(self, nonlinearity: str) -> None:
         self.nonlinearity = nonlinearity
 
     def step(self, x: Tensor, p: Tensor, states: States) -> tuple[States, States]:
-        """The next states, and what the gradient needs beside them."""
+        """The next states, and the other values that the gradient needs."""
         y = x + p
         return (y.tanh() if self.nonlinearity == "tanh" else y.relu(),), ()
 
@@ -53,7 +54,7 @@ class Rnn:
         return ((1 - h * h if self.nonlinearity == "tanh" else h > 0).unsqueeze(2),)
 
     def back(self, dh: Tensor, carry: Tensor | None, factors: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
-        """The gradients of the sums, [batch, rows, hidden], and what is carried to the step before, from that of h."""
+        """From the gradient of h: those of the sums, [batch, rows, hidden], and the carry to the previous step."""
         dh = dh.unsqueeze(1)
         return dh * factors[0] if self.nonlinearity == "tanh" else where(factors[0], dh, 0.0), None
 
@@ -121,15 +122,15 @@ Kind = Rnn | Lstm | Gru
 def run(
     kind: Kind, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, reverse: bool
 ) -> tuple[Tensor, States]:
-    """All steps of one layer in one direction.
+    """Does all steps of one layer in one direction.
 
     Args:
-        kind: what a step does.
+        kind: the kind of cell.
         x: products of the inputs with their weight, [time, batch, gates * hidden].
-        weight: [gates * hidden, hidden].
-        bias: of the product with it, or None.
-        states: before the first step, each [batch, hidden].
-        reverse: begin at the last step.
+        weight: the recurrent weight, [gates * hidden, hidden].
+        bias: the bias of the recurrent product, or None.
+        states: the states before the first step, each [batch, hidden].
+        reverse: whether to start at the last step.
 
     Returns:
         h of each step, [time, batch, hidden], and the states after the last one.
@@ -144,8 +145,8 @@ def run(
 
 
 def _walk(order: range, x: Tensor) -> Iterator[int]:
-    """The steps in this order. From time to time, what was recorded on the device of x is started: a GPU works on it
-    while the next steps are recorded, and the records of few steps stay in the processor's caches."""
+    """Yields the steps in this order, and starts the pending work on the device of x from time to time: a GPU runs it
+    while the next steps are recorded, and the records of few steps stay in the caches of the CPU."""
     for n, t in enumerate(order):
         if n and n % _STARTED_AT_ONCE == 0:
             x.realize()
@@ -161,7 +162,7 @@ def _is_one_kernel(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
 def _forward(
     kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
 ) -> tuple[list[Tensor], tuple[tuple[States, States], States]]:
-    """h of all steps and the other states after the last; for gradients the states before and after each, and kept."""
+    """h of all steps and the other last states; for gradients, the states around each step, and the kept values."""
     if _is_one_kernel(kind, x, bias):
         h, c, of_gates = _lstm(x, weight, states[0], states[1], reverse, keep)
         sides = [(m[1:], m[:-1]) if reverse else (m[:-1], m[1:]) for m in (h, c)]
@@ -178,9 +179,9 @@ def _forward(
     before, after = (tuple(m) for m in ((second, first) if reverse else (first, second)))
     kept = tuple(empty(shape, dtype=x.dtype, device=x.device) for _ in range(kind.kept if keep else 0))
     rows = [m.unbind(0) for m in (*after, *kept)]
-    inputs, turned = x.unbind(0), weight.T.contiguous()  # each step's product reads it in order
+    inputs, transposed = x.unbind(0), weight.T.contiguous()  # each step's product reads it in order
     for t in _walk(order, x):
-        p = states[0] @ turned
+        p = states[0] @ transposed
         states, gates = kind.step(inputs[t], p if bias is None else p + bias, states)
         for memory_rows, value in zip(rows, (*states[:track], *gates), strict=False):
             memory_rows[t].copy_(value)
@@ -188,7 +189,7 @@ def _forward(
 
 
 class Recurrence(Function):
-    """The steps with their gradient; derivatives of that go through the steps one by one."""
+    """The steps with their gradient. Second derivatives are computed step by step."""
 
     @staticmethod
     def forward(
@@ -253,7 +254,7 @@ class Recurrence(Function):
 def _step_by_step(
     kind: Kind, reverse: bool, inputs: tuple[Any, ...], grads: tuple[Tensor | None, ...]
 ) -> tuple[Tensor | None, ...]:
-    """The gradients by the inputs, made of operations that have gradients themselves."""
+    """The gradients of the inputs, computed by operations that have gradients themselves."""
     x, weight, bias, *states = inputs
     with enable_grad():
         out: list[Tensor] = []

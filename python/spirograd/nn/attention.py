@@ -1,4 +1,4 @@
-"""Attention as a module."""
+"""The layer MultiheadAttention."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .. import _core
 from .._core import Tensor, cat, empty, pad, where
 from . import init
+from ._arguments import described
 from .functional import dropout as dropped
 from .functional import linear, scaled_dot_product_attention
 from .functional.attention import attention_weights, triangle
@@ -21,21 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["MultiheadAttention"]
 
 
+@described()
 class MultiheadAttention(Module):
-    """Attention in several heads, each in a part of the features (Vaswani et al., 2017).
+    """Computes attention in several heads, each on a part of the features (Vaswani et al., 2017).
 
     Args:
-        embed_dim: features of the query and of the result.
-        num_heads: parts of the features, each with an attention of its own.
-        dropout: probability that a weight becomes 0, in training.
-        bias: whether the products have one.
-        add_bias_kv: whether there is one more source, whose key and value are parameters, bias_k and bias_v.
-        add_zero_attn: whether there is one more source, whose key and value are zeros.
-        kdim: features of the keys; None: embed_dim.
-        vdim: features of the values; None: embed_dim.
-        batch_first: [batch, time, features], not [time, batch, features].
-        device: where the parameters are.
-        dtype: their type.
+        embed_dim: number of features of the query and of the result.
+        num_heads: number of heads; each gets an equal part of the features.
+        dropout: probability of dropping a weight of the attention, in training.
+        bias: whether the products have a bias.
+        add_bias_kv: whether to add a source whose key and value are the parameters bias_k and bias_v.
+        add_zero_attn: whether to add a source whose key and value are zeros.
+        kdim: number of features of the keys, by default embed_dim.
+        vdim: number of features of the values, by default embed_dim.
+        batch_first: whether tensors are [batch, time, features], not [time, batch, features].
 
     Raises:
         ValueError: embed_dim is not a multiple of num_heads, or a shape does not fit.
@@ -91,7 +91,7 @@ class MultiheadAttention(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         for name, parameter in self.named_parameters(recurse=False):
             if name.endswith("weight"):
                 init.xavier_uniform_(parameter)
@@ -114,19 +114,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The result, and the weights.
+        """Returns the result and the weights.
 
         Args:
             query: [targets, batch, embed_dim], [batch, targets, embed_dim] with batch_first, or without a batch.
-            key: the same of sources and kdim.
-            value: the same of sources and vdim.
-            key_padding_mask: [batch, sources]: bool, True where a source is left out, or numbers that are added.
-            need_weights: False gives None for them, and is faster.
-            attn_mask: [targets, sources] or [batch * num_heads, targets, sources]: bool, True where a source is left
-                out, or numbers that are added.
-            average_attn_weights: weights are averages over heads: [batch, targets, sources]; else
-                [batch, num_heads, targets, sources].
-            is_causal: target i sees the sources 0 to i. Beside an attn_mask, a promise that it says the same.
+            key: [sources, batch, kdim], in the layout of query.
+            value: [sources, batch, vdim], in the layout of query.
+            key_padding_mask: [batch, sources]: bool, True for a masked source, or numbers to add to the scores.
+            need_weights: whether to return the weights; without them, the call is faster.
+            attn_mask: [targets, sources] or [batch * num_heads, targets, sources]: bool, True for a masked source, or
+                numbers to add to the scores.
+            average_attn_weights: whether to average the weights over the heads to [batch, targets, sources]; else they
+                are [batch, num_heads, targets, sources].
+            is_causal: whether target i sees only the sources 0 to i. With attn_mask, it states that the mask is causal.
 
         Raises:
             ValueError: a shape does not fit.
@@ -168,7 +168,7 @@ class MultiheadAttention(Module):
         return (y if batched else y.squeeze(1)), weights
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        """Products with the three weights, as few as the inputs allow."""
+        """The products with the three weights; equal inputs share a product."""
         n, bias = self.embed_dim, self.in_proj_bias
         biases = [None] * 3 if bias is None else [bias[:n], bias[n : 2 * n], bias[2 * n :]]
         if self.kdim == self.vdim == n:
@@ -183,13 +183,13 @@ class MultiheadAttention(Module):
         return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
     def _heads(self, x: Tensor, time: int) -> Tensor:
-        """[batch, heads, time, features of a head]."""
+        """The input as [batch, heads, time, features of a head]."""
         x = x.unsqueeze(1) if x.ndim == 2 else x
         x = x.reshape(*x.shape[:2], self.num_heads, self.head_dim)
         return x.permute(0, 2, 1, 3) if time else x.permute(1, 2, 0, 3)
 
     def _with_more(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of heads with those of further sources."""
+        """The keys and values of the heads, with those of the added sources."""
         batch, heads, _, features = key.shape
         keys, values = [key], [value]
         if self.bias_k is not None and self.bias_v is not None:
@@ -209,7 +209,7 @@ class MultiheadAttention(Module):
         sizes: tuple[int, int, int],
         query: Tensor,
     ) -> Tensor | None:
-        """Both masks as one that is added, or as one that is True where a source takes part."""
+        """Both masks as one: numbers to add to the scores, or a bool that is True for visible sources."""
         batch, targets, sources = sizes
         if is_causal and padding is None and (mask is None or not need_weights):
             return None

@@ -1,21 +1,18 @@
-"""Distances between rows of two tensors, as modules."""
+"""Layers that compute distances between vectors."""
 
 from __future__ import annotations
 
 from .._core import Tensor
 from . import functional as F
+from ._arguments import described
 from .module import Module
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
+@described(F.cosine_similarity)
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors; see functional.cosine_similarity().
-
-    Args:
-        dim: the dimension of the vectors.
-        eps: the least product of lengths.
-
+    """
     Example:
         >>> sg.nn.CosineSimilarity()(sg.tensor([[1.0, 0.0]]), sg.tensor([[0.0, 2.0]])).tolist()
         [0.0]
@@ -32,14 +29,9 @@ class CosineSimilarity(Module):
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
+@described(F.pairwise_distance)
 class PairwiseDistance(Module):
-    """The length of the difference along the last dimension; see functional.pairwise_distance().
-
-    Args:
-        p: the order of the norm.
-        eps: added to the differences.
-        keepdim: keep the last dimension, with size 1.
-
+    """
     Example:
         >>> sg.nn.PairwiseDistance(eps=0.0)(sg.tensor([3.0, 4.0]), sg.zeros(2)).item()
         5.0

@@ -1,4 +1,4 @@
-"""Rows of a trained table by number."""
+"""Rows of a trained table by index."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from .._core import Tensor, empty
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
+from ._arguments import described
 from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
@@ -18,21 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
+@described(F.embedding)
 class Embedding(TensorModule):
-    """A table of vectors; the input chooses rows: [...] integers -> [..., embedding_dim]. Its first values are normal.
+    """Selects rows of a trained table: integers [...] -> [..., embedding_dim]. The table is drawn from a normal
+    distribution.
 
     Args:
-        num_embeddings: how many rows.
-        embedding_dim: their size.
-        padding_idx: a row that begins as zeros and gets no gradient.
-        max_norm: rows that are used and longer than this are shortened to it, in place.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: divide the gradient of a row by how often it is used.
-        sparse: accepted; the gradient is dense.
-        _weight: the table; None draws one.
-        _freeze: the table is not trained.
-        device: where it is.
-        dtype: its type.
+        num_embeddings: number of rows.
+        embedding_dim: size of a row.
+        padding_idx: a row that starts as zeros and gets no gradient.
+        _weight: the table; by default it is drawn.
+        _freeze: whether the table is not trained.
 
     Raises:
         ValueError: padding_idx is out of range, or _weight has another shape.
@@ -78,13 +75,14 @@ class Embedding(TensorModule):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx] = 0.0
 
     @classmethod
+    @described(F.embedding)
     def from_pretrained(
         cls,
         embeddings: Tensor,
@@ -95,19 +93,17 @@ class Embedding(TensorModule):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An Embedding of an existing table.
+        """Makes an Embedding of an existing table.
 
         Args:
-            embeddings: [rows, size].
-            freeze: the table is not trained.
-            padding_idx: a row that gets no gradient.
-            max_norm: rows that are used and longer than this are shortened to it, in place.
-            norm_type: the order of that norm.
-            scale_grad_by_freq: divide the gradient of a row by how often it is used.
-            sparse: accepted; the gradient is dense.
+            embeddings: the table, [rows, size].
+            freeze: whether the table is not trained.
+
+        Returns:
+            The layer.
 
         Raises:
-            ValueError: it is no matrix.
+            ValueError: the table is not a matrix.
 
         Example:
             >>> sg.nn.Embedding.from_pretrained(sg.eye(3))(sg.tensor([1])).tolist()
@@ -126,25 +122,13 @@ class Embedding(TensorModule):
         )
 
 
+@described(F.embedding_bag, Embedding)
 class EmbeddingBag(TensorModule):
-    """Sums, means or maxima of rows of a table: [bags, n] numbers, or [n] with offsets -> [bags, embedding_dim].
-
-    Args:
-        num_embeddings: how many rows.
-        embedding_dim: their size.
-        max_norm: rows that are used and longer than this are shortened to it, in place.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: divide the gradient of a row by how often it is used; not for "max".
-        mode: "mean", "sum" or "max".
-        sparse: accepted; the gradient is dense.
-        _weight: the table; None draws one.
-        include_last_offset: offsets end with the number of indices.
-        padding_idx: a row that is left out of each bag.
-        device: where it is.
-        dtype: its type.
+    """Computes sums, means or maxima of rows of a trained table: integers [bags, n], or [n] with offsets, -> [bags,
+    embedding_dim].
 
     Raises:
-        ValueError: another mode, or one that an option does not go with; raised by the call.
+        ValueError: from the call: mode is unknown or does not allow an option.
 
     Example:
         >>> sg.nn.EmbeddingBag(10, 4)(sg.tensor([1, 2, 3]), sg.tensor([0, 2])).shape
@@ -178,13 +162,14 @@ class EmbeddingBag(TensorModule):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx] = 0.0
 
     @classmethod
+    @described(F.embedding_bag)
     def from_pretrained(
         cls,
         embeddings: Tensor,
@@ -197,18 +182,20 @@ class EmbeddingBag(TensorModule):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """An EmbeddingBag of an existing table.
+        """Makes an EmbeddingBag of an existing table.
 
         Args:
-            embeddings: [rows, size].
-            freeze: the table is not trained.
-            max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx: see the class.
+            embeddings: the table, [rows, size].
+            freeze: whether the table is not trained.
+
+        Returns:
+            The layer.
 
         Raises:
-            ValueError: it is no matrix.
+            ValueError: the table is not a matrix.
         """
         if embeddings.ndim != 2:
-            raise ValueError(f"EmbeddingBag: the table has shape {list(embeddings.shape)}; it must be a matrix")
+            raise ValueError(f"EmbeddingBag: the table has shape {list(embeddings.shape)}; give a matrix")
         bag = cls(
             embeddings.shape[0],
             embeddings.shape[1],

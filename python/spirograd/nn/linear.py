@@ -1,4 +1,4 @@
-"""Products with a weight, and reshaping around them."""
+"""Products with a trained weight, and layers that change shapes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, empty
 from . import init
+from ._arguments import described
 from ._sizes import check_counts
 from .functional import bilinear, linear
 from .module import Module, TensorModule
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]
 
 
+@described()
 class Linear(TensorModule):
-    """x @ weight.T + bias, with PyTorch's initial values: uniform in +-1 / sqrt(in_features).
+    """Computes input @ weight.T + bias. The weight and the bias start uniform in +-1 / sqrt(in_features), as in PyTorch.
 
     Args:
         in_features: size of the last dimension of the input.
-        out_features: size of the last dimension of the output.
-        bias: whether something is added.
-        device: where the parameters are.
-        dtype: their type.
+        out_features: size of the last dimension of the result.
+        bias: whether to add a trained bias.
 
     Example:
         >>> sg.nn.Linear(3, 2)(sg.ones(5, 3)).shape
@@ -51,7 +51,7 @@ class Linear(TensorModule):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0
         for parameter in self.parameters(recurse=False):
             init.uniform_(parameter, -bound, bound)
@@ -60,16 +60,13 @@ class Linear(TensorModule):
         return linear(input, self.weight, self.bias)
 
 
+@described(Linear)
 class Bilinear(Module):
-    """x1 @ weight @ x2 + bias: [..., in1], [..., in2] -> [..., out].
+    """Computes input1 @ weight[k] @ input2 + bias[k] for each k: [..., in1], [..., in2] -> [..., out].
 
     Args:
         in1_features: size of the last dimension of the first input.
         in2_features: size of the last dimension of the second input.
-        out_features: size of the last dimension of the output.
-        bias: whether something is added.
-        device: where the parameters are.
-        dtype: their type.
 
     Example:
         >>> sg.nn.Bilinear(3, 4, 2)(sg.ones(5, 3), sg.ones(5, 4)).shape
@@ -96,7 +93,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         bound = 1 / math.sqrt(self.in1_features)
         for parameter in self.parameters(recurse=False):
             init.uniform_(parameter, -bound, bound)
@@ -106,11 +103,11 @@ class Bilinear(Module):
 
 
 class Identity(TensorModule):
-    """The input.
+    """Returns the input.
 
     Args:
-        args: are ignored.
-        kwargs: the same.
+        args: ignored.
+        kwargs: ignored.
 
     Example:
         >>> sg.nn.Identity()(sg.ones(2)).tolist()
@@ -125,11 +122,11 @@ class Identity(TensorModule):
 
 
 class Flatten(TensorModule):
-    """Joins dimensions into one.
+    """Joins consecutive dimensions into one.
 
     Args:
-        start_dim: the first of them.
-        end_dim: the last of them.
+        start_dim: the first dimension.
+        end_dim: the last dimension.
 
     Example:
         >>> sg.nn.Flatten()(sg.zeros(2, 3, 4)).shape
@@ -146,11 +143,11 @@ class Flatten(TensorModule):
 
 
 class Unflatten(TensorModule):
-    """Cuts a dimension into several.
+    """Splits a dimension into several.
 
     Args:
         dim: the dimension.
-        unflattened_size: the sizes; one may be -1.
+        unflattened_size: the sizes of the new dimensions; one may be -1.
 
     Example:
         >>> sg.nn.Unflatten(1, (3, 4))(sg.zeros(2, 12)).shape

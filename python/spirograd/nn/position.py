@@ -1,4 +1,4 @@
-"""Encodings of positions, for layers that treat all positions alike."""
+"""Encodings of positions, for layers that do not depend on the position."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ __all__ = ["RoPE", "SinusoidalPositionalEncoding"]
 
 
 class RoPE(TensorModule):
-    """Rotary positions (Su et al., 2021): pairs of features are turned by an angle that grows with the position.
+    """Encodes positions as rotations (Su et al., 2021): the angle of each pair of features is proportional to the
+    position.
 
     Args:
-        dims: how many features are turned, the first ones; even.
-        traditional: pairs are neighbours; otherwise feature i goes with i + dims / 2.
-        base: pair i turns by base ** (-2 * i / dims) a position.
-        scale: of the positions.
+        dims: number of features to rotate, from the first one on; even.
+        traditional: whether neighbours form a pair; otherwise feature i and feature i + dims / 2 do.
+        base: pair i is rotated by base ** (-2 * i / dims) per position.
+        scale: factor of the positions.
 
     Raises:
         ValueError: dims is odd, or the input has fewer features.
@@ -39,18 +40,18 @@ class RoPE(TensorModule):
         self.scale = scale
 
     def forward(self, input: Tensor, offset: int = 0) -> Tensor:
-        """[..., time, features] of the positions from `offset` on."""
+        """Rotates [..., time, features], whose positions start at `offset`."""
         if input.ndim < 2 or input.shape[-1] < self.dims:
             raise ValueError(f"RoPE: input has shape {list(input.shape)}; use [..., time, {self.dims} or more]")
         half = self.dims // 2
         kind = input.dtype
         speed = (arange(half, dtype=kind, device=input.device) * (-math.log(self.base) / half)).exp()
         angle = ((arange(input.shape[-2], dtype=kind, device=input.device) + offset) * self.scale).unsqueeze(1) * speed
-        turned, rest = input[..., : self.dims], input[..., self.dims :]
+        rotated, rest = input[..., : self.dims], input[..., self.dims :]
         if self.traditional:
-            a, b = turned[..., ::2], turned[..., 1::2]
+            a, b = rotated[..., ::2], rotated[..., 1::2]
         else:
-            a, b = turned[..., :half], turned[..., half:]
+            a, b = rotated[..., :half], rotated[..., half:]
         cos, sin = angle.cos(), angle.sin()
         a, b = a * cos - b * sin, a * sin + b * cos
         if self.traditional:
@@ -60,15 +61,15 @@ class RoPE(TensorModule):
 
 
 class SinusoidalPositionalEncoding(TensorModule):
-    """Sines and cosines of positions at frequencies from max_freq down to min_freq (Vaswani et al., 2017).
+    """Computes sines and cosines of positions, at frequencies from max_freq down to min_freq (Vaswani et al., 2017).
 
     Args:
-        dims: how many features; even.
+        dims: number of features; even.
         min_freq: the lowest frequency.
-        max_freq: the highest.
-        scale: of the results; None is sqrt(2 / (dims / 2)).
-        cos_first: cosines before the sines.
-        full_turns: frequencies count turns, not radians.
+        max_freq: the highest frequency.
+        scale: factor of the results, by default sqrt(2 / (dims / 2)).
+        cos_first: whether the cosines come before the sines.
+        full_turns: whether frequencies are in turns, not in radians.
 
     Raises:
         ValueError: dims is odd.
@@ -100,7 +101,7 @@ class SinusoidalPositionalEncoding(TensorModule):
         self.full_turns = full_turns
 
     def forward(self, input: Tensor) -> Tensor:
-        """Positions of any shape -> [..., dims]."""
+        """Encodes positions: any shape [...] -> [..., dims]."""
         half = self.dims // 2
         input = input if input.is_floating_point() else input.float()
         low, high = math.log(self.min_freq), math.log(self.max_freq)

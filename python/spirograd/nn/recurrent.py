@@ -1,6 +1,6 @@
 """Recurrent layers over sequences, and their cells for one step at a time.
 
-Sequences of several lengths are padded, and what lies behind an end is masked in the loss; or they are packed
+Sequences of several lengths are either padded, and the loss masks the padding, or packed
 (nn.utils.rnn.PackedSequence).
 """
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, cat, empty, pad, stack, zeros
 from . import init
+from ._arguments import described
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
 from ._sizes import check_counts
 from .functional import dropout, linear
@@ -31,7 +32,17 @@ def _nonlinearity(op: str, name: str) -> Rnn:
 
 
 class _Weights(Module):
-    """Parameters that begin uniform in +-1 / sqrt(hidden_size)."""
+    """The parameters, which start uniform in +-1 / sqrt(hidden_size).
+
+    Args:
+        input_size: number of features of the input.
+        hidden_size: number of features of the state.
+        bias: whether to add trained biases.
+        nonlinearity: "tanh" or "relu".
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+    """
 
     def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool) -> None:
         super().__init__()
@@ -58,13 +69,13 @@ class _Weights(Module):
             setattr(self, name + suffix, Parameter(empty(shape, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:
-        """Draws the initial values again."""
+        """Draws new initial values."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def _of(self, suffix: str) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """The weights, what is added to the inputs' products, and what is added to the recurrent ones."""
+        """The two weights, the bias of the products of the inputs, and that of the recurrent products."""
         weights = getattr(self, "weight_ih" + suffix), getattr(self, "weight_hh" + suffix)
         if not self.bias:
             return *weights, None, None
@@ -82,7 +93,15 @@ class _Weights(Module):
 
 
 class RNNBase(_Weights):
-    """What RNN, LSTM and GRU share."""
+    """The base of RNN, LSTM and GRU.
+
+    Args:
+        num_layers: number of layers; each reads the outputs of the one below.
+        batch_first: whether input and output are [batch, time, features], not [time, batch, features]. States
+            are not affected.
+        dropout: probability of dropping an element between two layers, in training.
+        bidirectional: whether a second set of layers runs backwards in time; the outputs of both are concatenated.
+    """
 
     _shown = "{input_size} {hidden_size} proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
 
@@ -124,7 +143,7 @@ class RNNBase(_Weights):
         self.reset_parameters()
 
     def flatten_parameters(self) -> None:
-        """Does nothing; for programs that call it."""
+        """Does nothing; exists for compatibility with PyTorch."""
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -150,7 +169,7 @@ class RNNBase(_Weights):
     def _run_projected(
         self, suffix: str, products: Tensor, recurrent: Tensor, states: tuple[Tensor, ...], reverse: bool
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """run() with h projected: the steps take the product of both weights, and all outputs are projected at once."""
+        """run() with a projected h: the steps use the product of both weights; all outputs are projected at once."""
         weight, (h, *others) = getattr(self, "weight_hr" + suffix), states
         begin = linear(h, recurrent).unsqueeze(0)
         products = cat([products[:-1], products[-1:] + begin]) if reverse else cat([products[:1] + begin, products[1:]])
@@ -160,7 +179,7 @@ class RNNBase(_Weights):
         return y, (y[0 if reverse else -1], *after)
 
     def _run_packed(self, input: PackedSequence, states: tuple[Tensor | None, ...]) -> Any:
-        """_run() for each length: the sequences are sorted by it."""
+        """Calls _run() once for each length of the sequences, which are sorted by it."""
         order, back, lengths = input.sorted_indices, input.unsorted_indices, input.lengths()
         x = padded(input.data, lengths)
         now = [s if s is None or order is None else s.index_select(1, order) for s in states]
@@ -179,7 +198,7 @@ class RNNBase(_Weights):
         return input._replace(data=packed(cat(outputs, 1), lengths)), states_after
 
     def _run(self, input: Any, states: tuple[Tensor | None, ...]) -> tuple[Any, tuple[Tensor, ...]]:
-        """The outputs of the last layer, and the last states of all layers, as the user sees them."""
+        """The outputs of the last layer and the last states of all layers, in the shapes that the user gets."""
         if isinstance(input, PackedSequence):
             return self._run_packed(input, states)  # type: ignore[no-any-return]
         name = type(self).__name__
@@ -219,23 +238,9 @@ class RNNBase(_Weights):
         return x.transpose(0, 1) if time else x, ends
 
 
+@described(RNNBase, _Weights)
 class RNN(RNNBase):
-    """Layers of h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), one step after the other.
-
-    Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each on the outputs of the one below.
-        nonlinearity: "tanh" or "relu".
-        bias: whether something is added.
-        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
-        dropout: probability of a zero between two layers, in training.
-        bidirectional: a second set of layers goes backwards in time; outputs are joined.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    """Computes h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh) step by step, in one or several layers.
 
     Example:
         >>> output, h = sg.nn.RNN(3, 4)(sg.ones(5, 2, 3))
@@ -267,28 +272,17 @@ class RNN(RNNBase):
         return output, h
 
 
+@described(RNNBase, _Weights)
 class LSTM(RNNBase):
-    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997).
+    """Applies layers of long short-term memory (Hochreiter and Schmidhuber, 1997).
 
-    c = f * c + i * g and h = o * tanh(c), where i, f, o are sigmoids and g the tanh of their parts, in the order
+    c = f * c + i * g and h = o * tanh(c), where i, f and o are sigmoids and g is the tanh of their parts, in the order
     i, f, g, o, of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh. Sequences of several lengths are packed, or
-    padded: then mask the loss behind their ends.
+    padded; then mask the padding in the loss.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the states.
-        num_layers: layers, each on the outputs of the one below.
-        bias: whether something is added.
-        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
-        dropout: probability of a zero between two layers, in training.
-        bidirectional: a second set of layers goes backwards in time; outputs are joined.
-        proj_size: features of h and of the output, made by a last product, weight_hr, from hidden_size of them; 0: h
-            stays as it is.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+        proj_size: number of features of h and of the output, which the product with weight_hr reduces from hidden_size;
+            0 for no such product.
 
     Example:
         >>> output, (h, c) = sg.nn.LSTM(3, 4, num_layers=2)(sg.ones(5, 2, 3))
@@ -328,25 +322,12 @@ class LSTM(RNNBase):
         return output, (h, c)
 
 
+@described(RNNBase, _Weights)
 class GRU(RNNBase):
-    """Layers of gated recurrent units (Cho et al., 2014), with the reset behind the product as cuDNN has it.
+    """Applies layers of gated recurrent units (Cho et al., 2014), whose reset gate follows the product, as in cuDNN.
 
-    h = (1 - z) * n + z * h, where r and z are sigmoids and n the tanh of their parts, in the order r, z, n, of
-    x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh; in n, r multiplies what comes from h.
-
-    Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each on the outputs of the one below.
-        bias: whether something is added.
-        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
-        dropout: probability of a zero between two layers, in training.
-        bidirectional: a second set of layers goes backwards in time; outputs are joined.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    h = (1 - z) * n + z * h, where r and z are sigmoids and n is the tanh of their parts, in the order r, z, n, of
+    x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh; in n, r multiplies the product of h.
 
     Example:
         >>> output, h = sg.nn.GRU(3, 4, bidirectional=True)(sg.ones(5, 2, 3))
@@ -376,7 +357,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(_Weights):
-    """What the cells share: one step of one layer."""
+    """The base of the cells, which do one step of one layer."""
 
     _shown = "{input_size} {hidden_size} bias?"
 
@@ -412,19 +393,9 @@ class RNNCellBase(_Weights):
         return after
 
 
+@described(_Weights)
 class RNNCell(RNNCellBase):
-    """One step of RNN: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
-
-    Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether something is added.
-        nonlinearity: "tanh" or "relu".
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    """Does one step of RNN: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
 
     Example:
         >>> sg.nn.RNNCell(3, 4)(sg.ones(2, 3)).shape
@@ -447,18 +418,9 @@ class RNNCell(RNNCellBase):
         return self._step(input, (hx,))[0]
 
 
+@described(_Weights)
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: [batch, input_size], or without batch, and two states -> two of [batch, hidden_size].
-
-    Args:
-        input_size: features of the input.
-        hidden_size: features of the states.
-        bias: whether something is added.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    """Does one step of LSTM: [batch, input_size], or without batch, and two states -> two of [batch, hidden_size].
 
     Example:
         >>> h, c = sg.nn.LSTMCell(3, 4)(sg.ones(2, 3))
@@ -481,18 +443,9 @@ class LSTMCell(RNNCellBase):
         return h, c
 
 
+@described(_Weights)
 class GRUCell(RNNCellBase):
-    """One step of GRU: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
-
-    Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether something is added.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    """Does one step of GRU: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
 
     Example:
         >>> sg.nn.GRUCell(3, 4)(sg.ones(2, 3)).shape

@@ -1,13 +1,14 @@
-"""Layers of attention and of products in turn, and stacks of them."""
+"""Transformer layers, which alternate attention and products, and stacks of them."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, full, triu
 from . import init
+from ._arguments import described
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
@@ -35,7 +36,12 @@ Activation = Callable[[Tensor], Tensor]
 def generate_square_subsequent_mask(
     sz: int, device: DeviceLike | None = None, dtype: DTypeLike | None = None
 ) -> Tensor:
-    """[sz, sz], to be added: -inf where the source is behind the target, else 0.
+    """Makes a causal mask to add to scores, [sz, sz]: -inf where the source comes after the target, else 0.
+
+    Args:
+        sz: the number of targets and sources.
+        device: the device of the mask.
+        dtype: its element type.
 
     Example:
         >>> sg.nn.generate_square_subsequent_mask(2).tolist()
@@ -53,78 +59,28 @@ def _activation(op: str, activation: str | Activation) -> Activation:
 
 
 class _Layer(Module):
-    """Attentions, then two products with an activation between; each of these parts is added to its input."""
-
-    _shown = ""
-
-    self_attn: MultiheadAttention
-    multihead_attn: MultiheadAttention
-
-    def __init__(
-        self,
-        attentions: tuple[str, ...],
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: str | Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        device: DeviceLike | None,
-        dtype: DTypeLike | None,
-    ) -> None:
-        super().__init__()
-        parts = range(1, len(attentions) + 2)
-        for name in attentions:
-            attention = MultiheadAttention(
-                d_model, nhead, dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
-            )
-            setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
-        self.norm_first = norm_first
-        for i in parts:
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype))
-        for i in parts:
-            setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(type(self).__name__, activation)
-
-    def _added(self, number: int, x: Tensor, part: Activation) -> Tensor:
-        """x with a part of the layer beside it, normalised before or after."""
-        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-        out: Tensor = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
-        return out
-
-    def _products(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and two products, each beside its input.
+    """One or two attentions, then two products with an activation between; each part is added to its input.
 
     Args:
-        d_model: features.
-        nhead: heads of the attention.
-        dim_feedforward: features between the products.
-        dropout: probability of a zero, in training.
+        d_model: number of features.
+        nhead: number of heads of the attention.
+        dim_feedforward: number of features between the two products.
+        dropout: probability of dropping an element, in training.
         activation: "relu", "gelu" or a function.
         layer_norm_eps: eps of the norms.
-        batch_first: [batch, time, features], not [time, batch, features].
-        norm_first: normalise what goes into a part, not what comes out.
-        bias: whether products and norms have one.
-        device: where the parameters are.
-        dtype: their type.
+        batch_first: whether tensors are [batch, time, features], not [time, batch, features].
+        norm_first: whether to normalise the input of each part, not its result.
+        bias: whether products and norms have a bias.
 
     Raises:
         ValueError: an argument or a shape does not fit.
-
-    Example:
-        >>> sg.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(sg.ones(2, 5, 8)).shape
-        (2, 5, 8)
     """
+
+    _shown = ""
+    _attentions: ClassVar[tuple[str, ...]]
+
+    self_attn: MultiheadAttention
+    multihead_attn: MultiheadAttention
 
     def __init__(
         self,
@@ -140,20 +96,43 @@ class TransformerEncoderLayer(_Layer):
         device: DeviceLike | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
-        super().__init__(
-            ("self_attn",),
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
+        super().__init__()
+        parts = range(1, len(self._attentions) + 2)
+        for name in self._attentions:
+            attention = MultiheadAttention(
+                d_model, nhead, dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
+        self.norm_first = norm_first
+        for i in parts:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype))
+        for i in parts:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(type(self).__name__, activation)
+
+    def _added(self, number: int, x: Tensor, part: Activation) -> Tensor:
+        """x plus a part of the layer, normalised before or after."""
+        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+        out: Tensor = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+        return out
+
+    def _products(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+@described(_Layer)
+class TransformerEncoderLayer(_Layer):
+    """Applies self-attention and two products, each added to its input.
+
+    Example:
+        >>> sg.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(sg.ones(2, 5, 8)).shape
+        (2, 5, 8)
+    """
+
+    _attentions = ("self_attn",)
 
     def forward(
         self,
@@ -162,7 +141,7 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The masks are attn_mask and key_padding_mask of MultiheadAttention."""
+        """Computes the layer. The masks are those of MultiheadAttention.forward()."""
 
         def attention(x: Tensor) -> Tensor:
             y: Tensor = self.self_attn(
@@ -179,24 +158,9 @@ class TransformerEncoderLayer(_Layer):
         return self._added(2, self._added(1, src, attention), self._products)
 
 
+@described(_Layer)
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to a memory, and two products, each beside its input.
-
-    Args:
-        d_model: features.
-        nhead: heads of the attentions.
-        dim_feedforward: features between the products.
-        dropout: probability of a zero, in training.
-        activation: "relu", "gelu" or a function.
-        layer_norm_eps: eps of the norms.
-        batch_first: [batch, time, features], not [time, batch, features].
-        norm_first: normalise what goes into a part, not what comes out.
-        bias: whether products and norms have one.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+    """Applies self-attention, attention to a memory, and two products, each added to its input.
 
     Example:
         >>> layer = sg.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
@@ -204,34 +168,7 @@ class TransformerDecoderLayer(_Layer):
         (2, 5, 8)
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike | None = None,
-        dtype: DTypeLike | None = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn", "multihead_attn"),
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -244,7 +181,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The masks are attn_mask and key_padding_mask of MultiheadAttention."""
+        """Computes the layer. The masks are those of MultiheadAttention.forward()."""
 
         def own(x: Tensor) -> Tensor:
             y: Tensor = self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
@@ -260,6 +197,15 @@ class TransformerDecoderLayer(_Layer):
 
 
 class _Stack(Module):
+    """Applies copies of a layer one after the other.
+
+    Args:
+        num_layers: number of copies.
+        norm: a module applied to the result of the last layer, or None.
+        enable_nested_tensor: accepted for compatibility with PyTorch.
+        mask_check: accepted for compatibility with PyTorch.
+    """
+
     _shown = ""
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
@@ -269,15 +215,11 @@ class _Stack(Module):
         self.norm = norm
 
 
+@described(_Stack)
 class TransformerEncoder(_Stack):
-    """Copies of an encoder layer, one after the other.
-
+    """
     Args:
-        encoder_layer: copied as often, with its values.
-        num_layers: how often.
-        norm: a module behind the last one, or None.
-        enable_nested_tensor: accepted for PyTorch's sake.
-        mask_check: accepted for PyTorch's sake.
+        encoder_layer: the layer, which is copied with its values.
 
     Example:
         >>> layer = sg.nn.TransformerEncoderLayer(8, 2, 16)
@@ -302,19 +244,17 @@ class TransformerEncoder(_Stack):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The arguments are those of the layer."""
+        """Computes all layers; the arguments are those of a layer."""
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
         return src if self.norm is None else self.norm(src)
 
 
+@described(_Stack)
 class TransformerDecoder(_Stack):
-    """Copies of a decoder layer, one after the other.
-
+    """
     Args:
-        decoder_layer: copied as often, with its values.
-        num_layers: how often.
-        norm: a module behind the last one, or None.
+        decoder_layer: the layer, which is copied with its values.
 
     Example:
         >>> layer = sg.nn.TransformerDecoderLayer(8, 2, 16)
@@ -336,7 +276,7 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The arguments are those of the layer."""
+        """Computes all layers; the arguments are those of a layer."""
         for layer in self.layers:
             tgt = layer(
                 tgt,
@@ -351,28 +291,15 @@ class TransformerDecoder(_Stack):
         return tgt if self.norm is None else self.norm(tgt)
 
 
+@described(_Layer)
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what it gives (Vaswani et al., 2017).
+    """Applies an encoder, and a decoder that attends to the result of the encoder (Vaswani et al., 2017).
 
     Args:
-        d_model: features.
-        nhead: heads of the attentions.
-        num_encoder_layers: layers of the encoder.
-        num_decoder_layers: layers of the decoder.
-        dim_feedforward: features between the products.
-        dropout: probability of a zero, in training.
-        activation: "relu", "gelu" or a function.
-        custom_encoder: a module in place of the encoder.
-        custom_decoder: a module in place of the decoder.
-        layer_norm_eps: eps of the norms.
-        batch_first: [batch, time, features], not [time, batch, features].
-        norm_first: normalise what goes into a part, not what comes out.
-        bias: whether products and norms have one.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+        num_encoder_layers: number of layers of the encoder.
+        num_decoder_layers: number of layers of the decoder.
+        custom_encoder: a module that replaces the encoder.
+        custom_decoder: a module that replaces the decoder.
 
     Example:
         >>> model = sg.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
@@ -462,28 +389,18 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: DeviceLike | None = None, dtype: DTypeLike | None = None
     ) -> Tensor:
-        """See generate_square_subsequent_mask() of nn."""
+        """Calls nn.generate_square_subsequent_mask()."""
         return generate_square_subsequent_mask(sz, device, dtype)
 
 
+@described(_Layer)
 class TransformerBlock(TransformerEncoderLayer, TensorModule):
-    """What GPTs are made of (Radford et al., 2019): causal self-attention and two products, normalised before each.
+    """Applies a layer of GPT (Radford et al., 2019): causal self-attention and two products, each normalised first.
 
-    The parameters are those of TransformerEncoderLayer, whose weights fit.
+    The parameters have the names and shapes of TransformerEncoderLayer.
 
     Args:
-        d_model: features.
-        nhead: heads of the attention.
-        dim_feedforward: features between the products; None: 4 * d_model.
-        dropout: probability of a zero, in training.
-        activation: "relu", "gelu" or a function.
-        layer_norm_eps: eps of the norms.
-        bias: whether products and norms have one.
-        device: where the parameters are.
-        dtype: their type.
-
-    Raises:
-        ValueError: an argument or a shape does not fit.
+        dim_feedforward: number of features between the two products, by default 4 * d_model.
 
     Example:
         >>> sg.nn.TransformerBlock(8, 2)(sg.ones(2, 5, 8)).shape
@@ -516,6 +433,6 @@ class TransformerBlock(TransformerEncoderLayer, TensorModule):
             dtype=dtype,
         )
 
-    def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]  # nothing is left to choose
-        """[batch, time, d_model] -> the same."""
+    def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]  # it takes no options
+        """Computes the layer: [batch, time, d_model] -> the same shape."""
         return super().forward(input, is_causal=True)

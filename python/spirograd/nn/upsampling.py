@@ -1,4 +1,4 @@
-"""Resizing of images, as modules."""
+"""Layers that resize images."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .._core import Tensor
 from . import functional as F
+from ._arguments import described
 from .module import TensorModule
 
 __all__ = [
@@ -18,16 +19,9 @@ __all__ = [
 ]
 
 
+@described(F.interpolate)
 class Upsample(TensorModule):
-    """Samples an image at another number of places: [n, channels, ...]; see functional.interpolate().
-
-    Args:
-        size: the sizes of the result.
-        scale_factor: these over the sizes of the input; this or size.
-        mode: "nearest", "linear", "bilinear", "trilinear" or "bicubic".
-        align_corners: of the smooth modes: the middles of the corner pixels stay where they are.
-        recompute_scale_factor: take the factor from the rounded sizes.
-
+    """
     Example:
         >>> sg.nn.Upsample(scale_factor=2)(sg.ones(1, 3, 4, 4)).shape
         (1, 3, 8, 8)
@@ -58,16 +52,13 @@ class Upsample(TensorModule):
         )
 
     def extra_repr(self) -> str:
-        what = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
-        return f"{what}, mode={self.mode!r}"
+        factor = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{factor}, mode={self.mode!r}"
 
 
+@described(Upsample)
 class UpsamplingNearest2d(Upsample):
-    """Upsample with mode "nearest".
-
-    Args:
-        size: the sizes of the result.
-        scale_factor: these over the sizes of the input; this or size.
+    """Resizes images with mode "nearest".
 
     Example:
         >>> sg.nn.UpsamplingNearest2d(scale_factor=2)(sg.ones(1, 1, 2, 2)).shape
@@ -80,12 +71,9 @@ class UpsamplingNearest2d(Upsample):
         super().__init__(size, scale_factor, "nearest")
 
 
+@described(Upsample)
 class UpsamplingBilinear2d(Upsample):
-    """Upsample with mode "bilinear" and aligned corners.
-
-    Args:
-        size: the sizes of the result.
-        scale_factor: these over the sizes of the input; this or size.
+    """Resizes images with mode "bilinear" and aligned corners.
 
     Example:
         >>> sg.nn.UpsamplingBilinear2d(scale_factor=2)(sg.ones(1, 1, 2, 2)).shape
@@ -98,12 +86,9 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 
+@described(F.pixel_shuffle)
 class PixelShuffle(TensorModule):
-    """[..., channels * r * r, h, w] -> [..., channels, h * r, w * r]: channels become pixels.
-
-    Args:
-        upscale_factor: r.
-
+    """
     Example:
         >>> sg.nn.PixelShuffle(2)(sg.ones(1, 8, 3, 3)).shape
         (1, 2, 6, 6)
@@ -117,12 +102,9 @@ class PixelShuffle(TensorModule):
         return F.pixel_shuffle(input, self.upscale_factor)
 
 
+@described(F.pixel_unshuffle)
 class PixelUnshuffle(TensorModule):
-    """[..., channels, h * r, w * r] -> [..., channels * r * r, h, w]: pixels become channels.
-
-    Args:
-        downscale_factor: r.
-
+    """
     Example:
         >>> sg.nn.PixelUnshuffle(2)(sg.ones(1, 2, 6, 6)).shape
         (1, 8, 3, 3)
@@ -136,12 +118,9 @@ class PixelUnshuffle(TensorModule):
         return F.pixel_unshuffle(input, self.downscale_factor)
 
 
+@described(F.channel_shuffle)
 class ChannelShuffle(TensorModule):
-    """Deals the channels of groups out in turn: [n, channels, ...].
-
-    Args:
-        groups: how many there are.
-
+    """
     Example:
         >>> sg.nn.ChannelShuffle(2)(sg.ones(1, 4, 3)).shape
         (1, 4, 3)

@@ -1,4 +1,4 @@
-"""Attention: averages of values, weighted by how well their keys fit a query."""
+"""Attention: averages of values, weighted by the similarity of their keys to a query."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key.mT * scale) @ value (Vaswani et al., 2017).
+    """Computes softmax(query @ key.mT * scale) @ value (Vaswani et al., 2017).
 
     Args:
         query: [..., targets, n].
         key: [..., sources, n].
         value: [..., sources, m].
-        attn_mask: what broadcasts to [..., targets, sources]: bool, True where a source takes part, or numbers that are
-            added to the products. A target with no source at all gets zeros.
-        dropout_p: the probability that a weight becomes 0; give 0 in evaluation.
-        is_causal: target i sees the sources 0 to i, and no mask is given.
-        scale: None is 1 / sqrt(n).
-        enable_gqa: key and value have fewer heads (dimension -3), each for a group of the query's.
+        attn_mask: a tensor that broadcasts to [..., targets, sources]: bool, True for a visible source, or numbers to
+            add to the products. A target without visible sources gets zeros.
+        dropout_p: probability of dropping a weight; pass 0 in evaluation.
+        is_causal: whether target i sees only the sources 0 to i; attn_mask is None then.
+        scale: the scale of the products, by default 1 / sqrt(n).
+        enable_gqa: whether key and value may have fewer heads (dimension -3), each for a group of heads of the query.
 
     Returns:
         [..., targets, m].
 
     Raises:
-        ValueError: the shapes do not fit, both a mask and is_causal are given, or dropout_p is no probability.
+        ValueError: the shapes do not fit, both attn_mask and is_causal are given, or dropout_p is not a probability.
 
     Example:
         >>> q, k, v = sg.randn(2, 5, 8), sg.randn(2, 6, 8), sg.randn(2, 6, 4)
@@ -65,7 +65,7 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | None) -> Tensor:
-    """softmax(query @ key.mT * scale) under a mask: [..., targets, sources]."""
+    """The weights softmax(query @ key.mT * scale) with a mask: [..., targets, sources]."""
     scores = (query * scale) @ key.mT
     if mask is None:
         return softmax(scores, -1)
@@ -76,7 +76,7 @@ def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | N
 
 
 def triangle(targets: int, sources: int, device: Device) -> Tensor:
-    """[targets, sources]: True where the source is not behind the target."""
+    """A mask [targets, sources] that is True where the source does not come after the target."""
     return arange(sources, device=device) <= arange(targets, device=device).unsqueeze(1)
 
 
@@ -86,5 +86,5 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) ->
         if n != heads and (heads % n if enable_gqa and n else n != 1 and heads != 1):
             raise ValueError(
                 f"scaled_dot_product_attention: {heads} heads of the query for {n} of {name}; "
-                + ("use a multiple" if enable_gqa else "use as many, or enable_gqa")
+                + ("use a multiple" if enable_gqa else "use the same number, or enable_gqa")
             )

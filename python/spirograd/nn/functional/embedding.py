@@ -1,14 +1,27 @@
-"""Rows of a table by number."""
+"""Rows of a table by index."""
 
 from __future__ import annotations
 
 from ... import _core
 from ..._core import Tensor, where
 from ...base.grad_mode import no_grad
+from .._arguments import described
 
 __all__ = ["embedding", "embedding_bag"]
 
 
+_TABLE = """
+Args:
+    weight: the table, [rows, dim].
+    padding_idx: a row that gets no gradient.
+    max_norm: used rows with a larger norm are scaled down to it, in place.
+    norm_type: the order of that norm.
+    scale_grad_by_freq: whether to divide the gradient of a row by the number of its uses.
+    sparse: accepted for compatibility with PyTorch; the gradient is dense.
+"""
+
+
+@described(_TABLE)
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -18,23 +31,17 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """weight[input]: rows of a table by number. The gradient adds up in the order of the input, the same each time.
+    """Selects rows of a table: weight[input]. The gradient is summed in the order of the input, so it is reproducible.
 
     Args:
-        input: whole numbers, any shape [...].
-        weight: [entries, n].
-        padding_idx: an entry whose row gets no gradient.
-        max_norm: rows that are used and longer than this are shortened to it, in place.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: divide the gradient of a row by how often it is used.
-        sparse: accepted; the gradient is dense.
+        input: integers, of any shape [...].
 
     Returns:
-        [..., n].
+        [..., dim].
 
     Raises:
-        IndexError: a number is out of range; raised where the result, or a later one, is read.
-        ValueError: weight is no matrix, or padding_idx is out of range.
+        IndexError: an index is out of range; raised by the next read of a result.
+        ValueError: weight is not a matrix, or padding_idx is out of range.
 
     Example:
         >>> sg.nn.functional.embedding(sg.tensor([2, 0]), sg.eye(3)).tolist()
@@ -52,7 +59,7 @@ def embedding(
         used = rows.new_zeros(weight.shape[0]).index_add(0, flat, rows.new_ones(flat.shape))
         times = used[input].unsqueeze(-1)
         rows.register_hook(lambda gradient: gradient / times)
-    if padding_idx is not None:  # the value of those rows stays, their gradient does not
+    if padding_idx is not None:  # these rows keep their values, and lose their gradient
         rows = where((input == padding_idx % weight.shape[0]).unsqueeze(-1), rows.detach(), rows)
     return rows
 
@@ -65,6 +72,7 @@ def _shorten(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -
         weight.copy_(where(used.logical_and(length > max_norm), weight * (max_norm / (length + 1e-7)), weight))
 
 
+@described(_TABLE)
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -78,26 +86,22 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of rows of a table: one result for each bag of numbers. An empty bag gives zeros.
+    """Computes sums, means or maxima of rows of a table, one result for each bag of indices. An empty bag gives zeros.
 
     Args:
-        input: [bags, n] whole numbers; or [n], with offsets.
-        weight: [entries, dim].
-        offsets: [bags], where each bag begins in an input of one dimension.
-        max_norm: rows that are used and longer than this are shortened to it, in place.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: divide the gradient of a row by how often it is used; not for "max".
+        input: integers, [bags, n], or [n] with offsets.
+        offsets: the start of each bag in an input of one dimension, [bags].
+        scale_grad_by_freq: whether to divide the gradient of a row by the number of its uses; not for "max".
         mode: "mean", "sum" or "max".
-        sparse: accepted; the gradient is dense.
-        per_sample_weights: factors of the rows, shaped as the input; for "sum" alone.
-        include_last_offset: offsets end with the number of indices.
-        padding_idx: an entry that is left out.
+        per_sample_weights: factors of the rows, in the shape of input; for "sum" only.
+        include_last_offset: whether the last offset is the number of indices.
+        padding_idx: a row that bags leave out.
 
     Returns:
         [bags, dim].
 
     Raises:
-        ValueError: another mode, one that an option does not go with, or offsets that do not go with the input.
+        ValueError: mode is unknown or does not allow an option, or the offsets do not fit the input.
 
     Example:
         >>> table = sg.tensor([[1.0], [10.0], [100.0]])
@@ -113,12 +117,12 @@ def embedding_bag(
     if per_sample_weights is not None and mode != "sum":
         raise ValueError(f"embedding_bag: per_sample_weights with mode '{mode}'; use sum")
     flat = input.reshape(-1)
-    places = _core.arange(flat.shape[0], device=input.device)
+    positions = _core.arange(flat.shape[0], device=input.device)
     if offsets is None:
-        count, bags = input.shape[0], places // max(input.shape[1], 1)
+        count, bags = input.shape[0], positions // max(input.shape[1], 1)
     else:
         starts = offsets[:-1] if include_last_offset else offsets
-        count, bags = starts.shape[0], _core.searchsorted(starts.contiguous(), places, right=True) - 1
+        count, bags = starts.shape[0], _core.searchsorted(starts.contiguous(), positions, right=True) - 1
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     kept = _core.ones_like(flat, dtype=weight.dtype)
     if padding_idx is not None:

@@ -1,4 +1,4 @@
-"""Products and lengths of vectors."""
+"""Products and norms of vectors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = [
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
+    """Computes input @ weight.T + bias.
 
     Args:
-        input: [..., n].
-        weight: [out, n].
+        input: [..., in].
+        weight: [out, in].
         bias: [out], or None.
 
     Returns:
@@ -34,12 +34,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1 @ weight[k] @ input2 + bias[k] for each k.
+    """Computes input1 @ weight[k] @ input2 + bias[k] for each k.
 
     Args:
-        input1: [..., n].
-        input2: [..., m].
-        weight: [out, n, m].
+        input1: [..., in1].
+        input2: [..., in2].
+        weight: [out, in1, in2].
         bias: [out], or None.
 
     Returns:
@@ -65,13 +65,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Vectors along a dimension, divided by their length.
+    """Divides vectors along a dimension by their norm.
 
     Args:
-        input: any shape.
+        input: a tensor of any shape.
         p: the order of the norm.
-        dim: the dimension of a vector.
-        eps: lengths below it count as it.
+        dim: the dimension of the vectors.
+        eps: a lower bound of the norm.
 
     Example:
         >>> sg.nn.functional.normalize(sg.tensor([[3.0, 4.0]])).tolist()
@@ -81,13 +81,13 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along a dimension.
+    """Computes the cosine of the angle between vectors along a dimension.
 
     Args:
-        x1: any shape.
-        x2: a shape that broadcasts with it.
-        dim: the dimension of a vector; it is gone from the result.
-        eps: lengths below it count as it.
+        x1: a tensor of any shape.
+        x2: a tensor of a shape that broadcasts with that of x1.
+        dim: the dimension of the vectors, which the result does not have.
+        eps: a lower bound of the norms.
 
     Example:
         >>> sg.nn.functional.cosine_similarity(sg.ones(1, 2), sg.ones(1, 2)).shape

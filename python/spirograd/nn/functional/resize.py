@@ -1,4 +1,4 @@
-"""Resizes images, by weighted sums of neighbours along each dimension; the weights are made on the device."""
+"""Resizing of images by weighted sums of neighbours along each dimension; the device computes the weights."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Samples an image at another number of places.
+    """Resizes an image.
 
     Args:
-        input: [n, channels, ...] with one to three spatial dimensions; of a floating type, or uint8 for the modes of
-            two dimensions and those that choose pixels.
-        size: those of the result, or one for all.
-        scale_factor: the sizes of the result over those of the input; this or size.
-        mode: "nearest", "nearest-exact", "area" (means of the pixels below), or "linear", "bilinear", "trilinear" for
-            one, two, three dimensions, or "bicubic" for two.
-        align_corners: of the smooth modes: the middles of the corner pixels stay where they are.
-        recompute_scale_factor: take the factor from the rounded sizes.
-        antialias: of "bilinear" and "bicubic": average over the pixels below when the result is smaller.
+        input: [n, channels, ...] with one to three spatial dimensions, of a floating type; the modes of two dimensions
+            and those that choose pixels also take uint8.
+        size: the sizes of the result: one number, or one for each dimension.
+        scale_factor: the ratio of the sizes of the result to those of the input; pass either this or size.
+        mode: "nearest", "nearest-exact", "area" (means of the pixels below), "linear", "bilinear" or "trilinear" for
+            one, two or three dimensions, or "bicubic" for two.
+        align_corners: whether the centres of the corner pixels keep their positions, for the smooth modes.
+        recompute_scale_factor: whether to compute the factor from the rounded sizes.
+        antialias: whether a smaller result averages over the pixels below, for "bilinear" and "bicubic".
 
     Returns:
         [n, channels, ...] of the new sizes.
 
     Raises:
-        ValueError: size and scale_factor are both given or both missing, or the mode does not fit.
+        ValueError: both or none of size and scale_factor are given, or the mode does not fit.
 
     Example:
         >>> x = sg.tensor([[[0.0, 1.0]]])
@@ -54,7 +54,7 @@ def interpolate(
     dims = input.ndim - 2
     _check_mode(input, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
-        raise ValueError("interpolate: give size or scale_factor, one of them")
+        raise ValueError("interpolate: give either size or scale_factor")
     before = tuple(input.shape[2:])
     if size is None:
         factors = _each("scale_factor", scale_factor, dims)
@@ -63,7 +63,7 @@ def interpolate(
         after = [int(n) for n in _each("size", size, dims)]
     if min(before) < 1 or min(after) < 1:
         raise ValueError(f"interpolate: from sizes {list(before)} to {list(after)}; use sizes of 1 or more")
-    # Pixels of the input for a pixel of the result.
+    # The number of pixels of the input per pixel of the result.
     steps = [n / m for n, m in zip(before, after, strict=True)]
     if size is None and not recompute_scale_factor:
         steps = [1 / f for f in factors]
@@ -73,7 +73,7 @@ def interpolate(
         return adaptive_means("interpolate", input, after, dims).to(input.dtype)
     x = input.float() if input.itemsize == 2 else input
     neighbours = _averages if antialias else _between
-    fits = mode != "bicubic" and not antialias  # these copy where sizes are equal, whatever the factor
+    fits = mode != "bicubic" and not antialias  # these copy where the sizes are equal, regardless of the factor
     for d in shrinking_first(before, after):
         n, m, step = before[d], after[d], steps[d]
         if n != m or (step != 1 and not fits):
@@ -82,9 +82,9 @@ def interpolate(
 
 
 def _image(input: Tensor, size: Any, scale_factor: Any, *options: Any) -> Tensor:
-    """interpolate() of uint8: along the columns, then along the rows, each time rounded to the type."""
+    """interpolate() for uint8: first the widths, then the heights, each rounded to integers."""
     if (size is None) == (scale_factor is None):
-        raise ValueError("interpolate: give size or scale_factor, one of them")
+        raise ValueError("interpolate: give either size or scale_factor")
     for dim in (3, 2):
         if size is None:
             factors = _each("scale_factor", scale_factor, 2)
@@ -130,13 +130,13 @@ def _each(name: str, value: Any, dims: int) -> tuple[float, ...]:
 def _nearest(x: Tensor, after: Sequence[int], steps: Sequence[float], shift: float) -> Tensor:
     before = tuple(x.shape[2:])
     if all(m % n == 0 and step == n / m for n, m, step in zip(before, after, steps, strict=True)):
-        # Each pixel becomes a block, and its gradient the sum of the block.
+        # Each pixel becomes a block; its gradient is the sum over the block.
         blocks = [k for n, m in zip(before, after, strict=True) for k in (n, m // n)]
         apart = x.reshape(*x.shape[:2], *(k for n in before for k in (n, 1)))
         return apart.expand(*x.shape[:2], *blocks).clone().reshape(*x.shape[:2], *after)
     for dim, (n, m, step) in enumerate(zip(before, after, steps, strict=True), 2):
-        place = (_core.arange(m, dtype=_core.float32, device=x.device) + shift) * step
-        x = x.index_select(dim, place.floor().long().clamp(max=n - 1))
+        position = (_core.arange(m, dtype=_core.float32, device=x.device) + shift) * step
+        x = x.index_select(dim, position.floor().long().clamp(max=n - 1))
     return x
 
 
@@ -145,14 +145,14 @@ def _numbers(x: Tensor, count: int) -> Tensor:
 
 
 def _near(first: Tensor, taps: int, n: int) -> tuple[Tensor, Tensor]:
-    """[m], and [m, taps]: elements that follow each other, of n."""
+    """The first index [m] and all indices [m, taps] of `taps` consecutive elements out of n."""
     first = first.clamp(0, n - taps)
     return first, first.unsqueeze(1) + _numbers(first, taps)
 
 
 def _readers(x: Tensor, n: int, m: int, step: float, reach: float, align_corners: bool) -> tuple[Tensor, int]:
-    """For each of n elements the first of m places whose middle may lie less than `reach` elements away, and how many
-    may. One more on both sides, for rounding."""
+    """For each of n elements, the first of the m positions whose centres may lie less than `reach` elements away, and
+    the number of such positions, with one more on both sides for rounding."""
     if step * m <= 2 * reach:
         return _core.arange(n, device=x.device) * 0, m
     middle = _numbers(x, n) / step if align_corners else (_numbers(x, n) + 0.5) / step - 0.5
@@ -161,7 +161,7 @@ def _readers(x: Tensor, n: int, m: int, step: float, reach: float, align_corners
 
 
 def _between(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Neighbours:
-    """Linear or cubic interpolation; beyond the edge its pixel is repeated."""
+    """Linear or cubic interpolation, with the edge pixel repeated beyond the edge."""
     if align_corners:
         step = (n - 1) / (m - 1) if m > 1 else 0.0
     source = _numbers(x, m) * step if align_corners else (_numbers(x, m) + 0.5) * step - 0.5
@@ -180,7 +180,7 @@ def _between(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: b
 
 
 def _averages(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Neighbours:
-    """A filter that is as wide as a pixel of the result."""
+    """A filter with the width of a pixel of the result."""
     if align_corners:
         step = (n - 1) / (m - 1) if m > 1 else 0.0
     wide = max(step, 1.0)
@@ -205,14 +205,14 @@ def _cubic(t: Tensor, a: float) -> Tensor:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """[..., channels * r * r, h, w] -> [..., channels, h * r, w * r]: channels become pixels (Shi et al., 2016).
+    """Moves channels to pixels: [..., channels * r * r, h, w] -> [..., channels, h * r, w * r] (Shi et al., 2016).
 
     Args:
-        input: the tensor.
+        input: [..., channels * r * r, h, w].
         upscale_factor: r.
 
     Raises:
-        ValueError: less than three dimensions, or the channels are no multiple of r * r.
+        ValueError: the input has fewer than three dimensions, or its number of channels is not a multiple of r * r.
 
     Example:
         >>> sg.nn.functional.pixel_shuffle(sg.arange(4.0).reshape(1, 4, 1, 1), 2).tolist()
@@ -230,14 +230,14 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """[..., channels, h * r, w * r] -> [..., channels * r * r, h, w]: pixels become channels.
+    """Moves pixels to channels: [..., channels, h * r, w * r] -> [..., channels * r * r, h, w].
 
     Args:
-        input: the tensor.
+        input: [..., channels, h * r, w * r].
         downscale_factor: r.
 
     Raises:
-        ValueError: less than three dimensions, or h and w are no multiples of r.
+        ValueError: the input has fewer than three dimensions, or height or width is not a multiple of r.
 
     Example:
         >>> sg.nn.functional.pixel_unshuffle(sg.arange(4.0).reshape(1, 1, 2, 2), 2).flatten().tolist()
@@ -255,14 +255,14 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Deals the channels of groups out in turn: [n, channels, ...] (Zhang et al., 2018).
+    """Interleaves the channels of groups: [n, channels, ...] (Zhang et al., 2018).
 
     Args:
-        input: the tensor.
-        groups: how many there are.
+        input: [n, channels, ...].
+        groups: number of groups.
 
     Raises:
-        ValueError: the channels are no multiple of the groups.
+        ValueError: the number of channels is not a multiple of groups.
 
     Example:
         >>> sg.nn.functional.channel_shuffle(sg.arange(4.0).reshape(1, 4, 1), 2).flatten().tolist()
