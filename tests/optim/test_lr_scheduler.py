@@ -329,7 +329,7 @@ S = sg.optim.lr_scheduler
         (lambda: S.StepLR(optimizer(), 2, last_epoch=3), KeyError,
          "\"StepLR: group 0 has no 'initial_lr'; set it to the rate of step 0\""),
         (lambda: S.LambdaLR(optimizer(), [lambda t: 1.0]), ValueError,
-         "LambdaLR: 1 values of lr_lambda for 2 groups; give one, or one a group"),
+         "LambdaLR: 1 values of lr_lambda for 2 groups; give one, or one for each"),
         (lambda: S.ConstantLR(optimizer(), factor=2), ValueError, "ConstantLR: factor is 2; use a number in [0, 1]"),
         (lambda: S.LinearLR(optimizer(), start_factor=0), ValueError,
          "LinearLR: start_factor is 0; use a number in (0, 1]"),
@@ -344,7 +344,7 @@ S = sg.optim.lr_scheduler
         (lambda: S.SequentialLR(o := optimizer(), [S.StepLR(o, 2)], [1]), ValueError,
          "SequentialLR: 1 schedulers and 1 milestones; give one milestone between each two"),
         (lambda: S.ChainedScheduler([S.StepLR(optimizer(), 2), S.StepLR(optimizer(), 2)]), ValueError,
-         "ChainedScheduler: scheduler 1 has another optimiser; make all of them for one"),
+         "ChainedScheduler: scheduler 1 has another optimiser; use one optimiser for all"),
         (lambda: S.NoamLR(optimizer(), 64, 0), ValueError, "NoamLR: warmup_steps is 0; use 1 or more"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]
 
 @described()
 class Linear(TensorModule):
-    """Computes input @ weight.T + bias. The weight and the bias start uniform in +-1 / sqrt(in_features), as in PyTorch.
+    """Computes input @ weight.T + bias. As in PyTorch, both start uniform in +-1 / sqrt(in_features).
 
     Args:
         in_features: size of the last dimension of the input.

@@ -1,16 +1,16 @@
-"""Adam and its relatives: steps by a running mean of the gradient over the root of a running mean of its square."""
+"""Adam and its variants: steps by a running mean of the gradient over the root of a running mean of its square."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .optimizer import Group, Params, at_least_zero, below_one
+from ..base.docstrings import described_by
+from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar, bias, choose, power, root, unused
 
 
 class _Moments(RuleOptimizer):
-    """Base of optimisers with betas, eps and weight decay, which is added to the gradient or, decoupled, taken from the
-    parameter."""
+    """The base of optimisers with betas, eps and weight decay, either as a penalty in the gradient or decoupled."""
 
     def __init__(
         self,
@@ -37,23 +37,10 @@ class _Moments(RuleOptimizer):
         return 1 - lr * group["weight_decay"] if group.get("decoupled_weight_decay") else 1.0
 
 
+@described_by(ARGUMENTS)
 class Adam(_Moments):
     """Adam (Kingma and Ba, 2014): m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, at step t
     p -= lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps).
-
-    Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the running square.
-        eps: added to the denominator.
-        weight_decay: L2 penalty: adds weight_decay * p to g.
-        amsgrad: divide by the largest v so far (Reddi, Kale and Kumar, 2018).
-        maximize: go up, not down.
-        decoupled_weight_decay: take lr * weight_decay * p from p, as AdamW does, and nothing from g.
-        options: PyTorch's `foreach`, `fused` and `capturable`, which are not needed here.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -100,21 +87,9 @@ class Adam(_Moments):
         return lr * scale / bias(beta1, step), beta1, beta2, group["eps"] * scale, self._shrink(group, lr)
 
 
+@described_by(DECOUPLED, ARGUMENTS)
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p before its step.
-
-    Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the running square.
-        eps: added to the denominator.
-        weight_decay: what is taken from p, in units of lr * p.
-        amsgrad: divide by the largest running square so far.
-        maximize: go up, not down.
-        options: PyTorch's `foreach`, `fused` and `capturable`, which are not needed here.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p comes first.
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -142,21 +117,14 @@ class AdamW(Adam):
         )
 
 
+@described_by(ARGUMENTS)
 class Adamax(_Moments):
     """Adam with the largest recent gradient in place of the root (Kingma and Ba, 2014, section 7): u = max(beta2 u,
     abs(g) + eps), p -= lr / (1 - beta1^t) * m / u.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the largest gradient.
+        betas: the decays of the running mean and of the largest gradient.
         eps: added to abs(g).
-        weight_decay: L2 penalty.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -191,23 +159,13 @@ class Adamax(_Moments):
         return lr / bias(beta1, counts["step"]), beta1, beta2, group["eps"]
 
 
+@described_by(ARGUMENTS)
 class NAdam(_Moments):
-    """Adam with Nesterov's momentum (Dozat, 2016), of which the share mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2)
-    grows with the steps.
+    """Adam with Nesterov momentum (Dozat, 2016), whose share mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2) grows with
+    the steps.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the running square.
-        eps: added to the denominator.
-        weight_decay: L2 penalty, or what is taken from p.
         momentum_decay: how fast mu grows.
-        decoupled_weight_decay: take lr * weight_decay * p from p, and nothing from g.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -269,21 +227,9 @@ class NAdam(_Moments):
         )
 
 
+@described_by(ARGUMENTS)
 class RAdam(_Moments):
     """Adam without the root until enough steps determine its variance (Liu et al., 2019).
-
-    Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the running square.
-        eps: added to the denominator.
-        weight_decay: L2 penalty, or what is taken from p.
-        decoupled_weight_decay: take lr * weight_decay * p from p, and nothing from g.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -325,26 +271,21 @@ class RAdam(_Moments):
         plain, adaptive = rate, 0.0
         if most > 5:
             seen = bias(beta2, step)
-            length = most - 2 * step * power(beta2, step) / seen  # of the average that the running square is
+            length = most - 2 * step * power(beta2, step) / seen  # of the average that the running mean square is
             known = choose(length > 5, 1.0, 0.0)
             share = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
             plain, adaptive = rate * (1 - known), rate * root(share * known * seen)
         return plain, adaptive, beta1, beta2, group["eps"], self._shrink(group, lr)
 
 
+@described_by(DECOUPLED, ARGUMENTS)
 class Lion(_Moments):
-    """Steps of equal size in each direction (Chen et al., 2023): p -= lr * (sign(beta1 m + (1 - beta1) g)
+    """Steps of equal size in each dimension (Chen et al., 2023): p -= lr * (sign(beta1 m + (1 - beta1) g)
     + weight_decay * p), then m = beta2 m + (1 - beta2) g.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor; about a tenth of Adam's.
-        betas: shares of m in the step and in the next m.
-        weight_decay: what is taken from p, in units of lr * p.
-        maximize: go up, not down.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
+        lr: the learning rate, a number or a 0-d tensor; about a tenth of that of Adam.
+        betas: the shares of m in the step and in the next m.
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -372,29 +313,19 @@ class Lion(_Moments):
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return ("exp_avg",)
 
-    def _advanced(self, group: Group, counts: Counts) -> Counts:
-        return counts
-
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         return lr, *group["betas"], self._shrink(group, lr)
 
 
+@described_by(ARGUMENTS)
 class LAMB(_Moments):
-    """Adam in which each tensor has its own rate, for large batches (You et al., 2019).
+    """Adam with a separate rate for each tensor, for large batches (You et al., 2019).
 
-    With r Adam's step without lr, plus weight_decay * p: p -= lr * norm(p) / norm(r) * r, where a norm is of a whole
-    tensor; the ratio is 1 where one of them is 0.
+    With r the step of Adam without lr, plus weight_decay * p: p -= lr * norm(p) / norm(r) * r, with the norms of whole
+    tensors; the ratio is 1 if one of them is 0.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        betas: decay of the running mean and of the running square.
-        eps: added to the denominator.
-        weight_decay: what is added to the step, in units of p.
-        maximize: go up, not down.
-
-    Raises:
-        ValueError: a number is negative, or a beta is not in [0, 1).
+        weight_decay: the factor of p that is added to the step r.
 
     Example:
         >>> w = sg.tensor([3.0, 4.0], requires_grad=True)
@@ -406,6 +337,7 @@ class LAMB(_Moments):
     """
 
     _rule = "lamb"
+    _has_penalty = False
 
     def __init__(
         self,
@@ -423,6 +355,3 @@ class LAMB(_Moments):
         (beta1, beta2), step = group["betas"], counts["step"]
         decay = group["weight_decay"]
         return lr, 1 / bias(beta1, step), root(bias(beta2, step)), beta1, beta2, group["eps"], decay
-
-    def _penalty(self, group: Group) -> float:
-        return 0.0

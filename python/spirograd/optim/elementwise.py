@@ -1,4 +1,4 @@
-"""Optimisers that keep their rates: ASGD for a group, Rprop for each element, Adafactor for rows and columns."""
+"""Optimisers with rates as state: ASGD for each group, Rprop for each element, Adafactor for rows and columns."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor
-from .optimizer import Group, Params, at_least_zero
+from ..base.docstrings import described_by
+from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero
 from .rule import Counts, RuleOptimizer, Scalar, choose, root, unused
 
 
+@described_by(ARGUMENTS)
 class ASGD(RuleOptimizer):
-    """Averaged gradient descent (Polyak and Juditsky, 1992): p falls along g with a falling rate, and the state `ax` is
-    the mean of p from step t0 on.
+    """Averaged gradient descent (Polyak and Juditsky, 1992): p follows the gradient with a falling rate, and the state
+    `ax` is the mean of p from step t0 on.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate.
-        lambd: decay of p, in units of the rate.
+        lambd: the decay of p, relative to the rate.
         alpha: how fast the rate falls: lr / (1 + lambd lr t)**alpha.
-        t0: where the mean begins.
-        weight_decay: L2 penalty.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
+        t0: the first step of the mean.
 
     Raises:
         ValueError: a number is negative.
@@ -54,7 +51,7 @@ class ASGD(RuleOptimizer):
         super().__init__(params, {**numbers, "maximize": maximize})
 
     _rule = "asgd"
-    # The rate and the share of the mean are those that the step before left, for which lr was that of then.
+    # A step uses the rate and the share of the mean that the previous step computed, with its lr.
     _start: ClassVar[Counts] = {"step": 0.0, "eta": 0.0, "mu": 1.0, "_eta": 0.0, "_mu": 1.0}
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
@@ -75,19 +72,17 @@ class ASGD(RuleOptimizer):
         return counts["_eta"], 1 - group["lambd"] * counts["_eta"], counts["_mu"]
 
 
+@described_by(ARGUMENTS)
 class Rprop(RuleOptimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993), without undoing steps.
 
-    Each element has a step size of its own, which grows while the sign of its gradient stays, and shrinks when it
+    Each element has its own step size, which grows while the sign of the gradient stays the same, and shrinks when it
     changes.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the first step size.
-        etas: what it is multiplied by, below 1 and above 1.
-        step_sizes: its least and its largest value.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
+        lr: the initial step size.
+        etas: the factors that shrink and grow the step size, below 1 and above 1.
+        step_sizes: the least and the largest step size.
 
     Raises:
         ValueError: lr is negative, or etas are not below 1 and above 1.
@@ -118,6 +113,7 @@ class Rprop(RuleOptimizer):
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
 
     _rule = "rprop"
+    _has_penalty = False
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return "prev", "step_size"
@@ -125,25 +121,20 @@ class Rprop(RuleOptimizer):
     def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor | None:
         return _core.full_like(p.detach(), group["lr"]) if name == "step_size" else super()._fresh(group, p, name)
 
-    def _penalty(self, group: Group) -> float:
-        return 0.0
-
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         return *group["etas"], *group["step_sizes"]
 
 
+@described_by(DECOUPLED, ARGUMENTS)
 class Adafactor(RuleOptimizer):
-    """Adafactor (Shazeer and Stern, 2018): the running squares of a matrix are kept as those of its rows and columns.
+    """Adafactor (Shazeer and Stern, 2018): the running mean squares of a matrix are stored for its rows and columns.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the largest rate; the rate of step t is min(lr, 1 / sqrt(t)) times the size of the parameter.
-        beta2_decay: the running squares keep 1 - t**beta2_decay.
-        eps: added to squared gradients (None: the type's least difference), and the least size of a parameter.
-        d: the update is divided by the ratio of its root mean square to d, where that is above 1.
-        weight_decay: what is taken from p, in units of lr * p.
-        maximize: go up, not down.
-        options: PyTorch's `foreach`, which is not needed here.
+        lr: the largest rate. That of step t is min(lr, 1 / sqrt(t)) times the root mean square of the parameter.
+        beta2_decay: the decay of the running mean squares at step t is 1 - t**beta2_decay.
+        eps: added to the squared gradients, by default the machine epsilon of the type, and the least root mean
+            square of a parameter.
+        d: the update is divided by the ratio of its root mean square to d, if that is above 1.
 
     Raises:
         ValueError: a number is out of range.
@@ -177,6 +168,7 @@ class Adafactor(RuleOptimizer):
         super().__init__(params, {**defaults, "maximize": maximize})
 
     _rule = "adafactor"
+    _has_penalty = False
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return "row_var", "col_var", "variance"
@@ -188,9 +180,6 @@ class Adafactor(RuleOptimizer):
         if name != "variance":
             sizes[-1 if name == "row_var" else -2] = 1
         return _core.zeros(sizes, dtype=p.dtype, device=p.device)
-
-    def _penalty(self, group: Group) -> float:
-        return 0.0
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         step, (eps, least) = counts["step"], group["eps"]

@@ -16,7 +16,7 @@ from .optimizer import Closure, Optimizer, Params, at_least_zero
 
 
 class _Point(NamedTuple):
-    """A place on a line: how far, the loss there, its slope along the line and its gradient."""
+    """A point of a line: its distance t, the loss, the slope of the loss along the line, and the gradient."""
 
     t: float
     loss: float
@@ -25,7 +25,7 @@ class _Point(NamedTuple):
 
 
 def _lowest(a: _Point, b: _Point, bounds: tuple[float, float]) -> float:
-    """Where the cubic through two points has its minimum, within bounds (Nocedal and Wright, equation 3.59)."""
+    """The minimum of the cubic through two points, within bounds (Nocedal and Wright, equation 3.59)."""
     if a.t > b.t:
         a, b = b, a
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
@@ -38,14 +38,17 @@ def _lowest(a: _Point, b: _Point, bounds: tuple[float, float]) -> float:
 
 
 def _strong_wolfe(at: Callable[[float], _Point], start: _Point, t: float, size: float, most: int) -> tuple[_Point, int]:
-    """A point with less loss and a flatter slope (Nocedal and Wright, algorithms 3.5 and 3.6), and evaluations.
+    """Finds a point with a lower loss and a flatter slope (Nocedal and Wright, algorithms 3.5 and 3.6).
 
     Args:
-        at: evaluates a point of the line.
-        start: of the line, t = 0.
+        at: a function that evaluates the point at t.
+        start: the start of the line, at t = 0.
         t: the first guess.
         size: the largest element of the direction.
-        most: evaluations after the first one.
+        most: the largest number of evaluations after the first one.
+
+    Returns:
+        The point, and the number of evaluations.
     """
     less, flatter, shortest = 1e-4, 0.9, 1e-9
 
@@ -57,7 +60,7 @@ def _strong_wolfe(at: Callable[[float], _Point], start: _Point, t: float, size: 
 
     before, here = start, at(t)
     evaluations, tries = 1, 0
-    while True:  # go on until a minimum lies between two points
+    while True:  # until a minimum lies between two points
         if tries >= most:
             before = start
             break
@@ -74,7 +77,7 @@ def _strong_wolfe(at: Callable[[float], _Point], start: _Point, t: float, size: 
         left, right = min(low.t, high.t), max(low.t, high.t)
         t = _lowest(low, high, (left, right))
         margin = 0.1 * (right - left)
-        if min(right - t, t - left) < margin:  # twice near an end, or at it: away from there
+        if min(right - t, t - left) < margin:  # twice near an end, or at it: move away
             if near_end or t >= right or t <= left:
                 t = right - margin if abs(t - right) < abs(t - left) else left + margin
                 near_end = False
@@ -96,13 +99,13 @@ def _strong_wolfe(at: Callable[[float], _Point], start: _Point, t: float, size: 
 
 
 def _two_loops(products: Any, s_g: Any, y_g: Any, scale: float) -> tuple[Any, Any]:
-    """Coefficients a of s and b of y in the direction, less scale * gradient (Nocedal and Wright, algorithm 7.4).
+    """The coefficients a of s and b of y in the direction plus scale * gradient (Nocedal and Wright, algorithm 7.4).
 
     Args:
-        products: of s and y, of y and y: [2, n, n].
-        s_g: of s and the gradient: [n].
-        y_g: of y and the gradient: [n].
-        scale: of the first inverse.
+        products: the products of s and y, and of y and y: [2, n, n].
+        s_g: the products of s and the gradient: [n].
+        y_g: the products of y and the gradient: [n].
+        scale: the scale of the first inverse.
     """
     s_y, y_y = products
     n = len(s_g)
@@ -118,13 +121,13 @@ class LBFGS(Optimizer):
     """L-BFGS (Nocedal, 1980; Liu and Nocedal, 1989). A step evaluates the closure several times and reads each loss.
 
     Args:
-        params: tensors of one device; groups are not possible.
+        params: the parameters: tensors of one device, in a single group.
         lr: the length of a step, or the first guess of the line search.
-        max_iter: directions of one step().
-        max_eval: evaluations of one step(); by default max_iter * 5 / 4.
-        tolerance_grad: ends when no element of the gradient is larger.
-        tolerance_change: ends when loss or parameters change less.
-        history_size: how many gradients directions are made from.
+        max_iter: the largest number of directions in one step().
+        max_eval: the largest number of evaluations in one step(), by default max_iter * 5 / 4.
+        tolerance_grad: a step ends if no element of the gradient is larger.
+        tolerance_change: a step ends if the loss or the parameters change by less.
+        history_size: the number of gradients that directions are computed from.
         line_search_fn: None, or "strong_wolfe".
 
     Raises:
@@ -176,7 +179,7 @@ class LBFGS(Optimizer):
         params: list[Tensor] = self.param_groups[0]["params"]
         return params
 
-    def _place(self) -> Tensor:
+    def _position(self) -> Tensor:
         return _core.cat([p.detach().reshape(-1) for p in self._params()])
 
     def _move(self, x: Tensor) -> None:
@@ -185,7 +188,7 @@ class LBFGS(Optimizer):
             p.copy_(part.reshape(p.shape))
 
     def _evaluated(self, closure: Closure) -> tuple[Any, float, Tensor]:
-        """What the closure gave, as a number too, and the gradient."""
+        """The result of the closure, this result as a number, and the gradient."""
         with enable_grad():
             loss = closure()
         parts = [_core.zeros_like(p.detach()) if p.grad is None else p.grad.detach() for p in self._params()]
@@ -196,30 +199,30 @@ class LBFGS(Optimizer):
         """Moves the parameters towards a minimum.
 
         Args:
-            closure: clears the gradients, computes the loss, calls backward() and returns the loss.
+            closure: a function that resets the gradients, computes the loss, calls backward() and returns the loss.
 
         Returns:
             The loss before the step.
 
         Raises:
-            TypeError: no closure.
+            TypeError: there is no closure.
         """
         if closure is None:
             raise TypeError("LBFGS: step() evaluates the loss several times; pass a closure that returns it")
         state = self._state[self._params()[0]]
         with no_grad():
-            place = self._place()
+            start = self._position()
             kept = {name: list(v) if isinstance(v, list) else v for name, v in state.items()}, self._products
             try:
                 loss = self._minimised(closure, state)
                 _core._submit([self._params()])
                 self._step_count += 1
-            except BaseException:  # as if it had not begun
+            except BaseException:  # as if the step had not started
                 state.clear()
                 state.update(kept[0])
                 self._products = kept[1]
                 with suppress(_core.Error):
-                    self._move(place)
+                    self._move(start)
                 raise
         return loss
 
@@ -242,7 +245,7 @@ class LBFGS(Optimizer):
             state["t"] = t
             if slope > -group["tolerance_change"]:
                 break
-            x, used = self._place(), 0
+            x, used = self._position(), 0
             if group["line_search_fn"] is not None:
 
                 def at(t: float, x: Tensor = x, direction: Tensor = direction) -> _Point:
@@ -271,10 +274,10 @@ class LBFGS(Optimizer):
         return first
 
     def _direction(self, state: dict[str, Any], gradient: Tensor) -> Tensor:
-        """Minus the gradient times an inverse of the curvature, from the steps s and changes y of the gradient.
+        """The negative gradient times an inverse of the curvature, from the steps s and the changes y of the gradient.
 
-        The two loops of the method run on coefficients of these vectors, on the host: they need only products of pairs
-        of them, of which a step adds three columns (Chen, Wang and Zhou, 2014).
+        The two loops of the method compute coefficients of these vectors on the host. They need only the products of
+        pairs of vectors, and each step adds three columns of them (Chen, Wang and Zhou, 2014).
         """
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
@@ -309,10 +312,10 @@ class LBFGS(Optimizer):
         return direction
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave, ours or PyTorch's; values are copied.
+        """Loads a state that state_dict() returned, here or in PyTorch; the values are copied.
 
         Args:
-            state_dict: of an LBFGS over as many parameters.
+            state_dict: the state of an LBFGS with the same number of parameters.
 
         Raises:
             ValueError: the number of parameters differs; nothing was changed.

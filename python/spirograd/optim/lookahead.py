@@ -1,4 +1,4 @@
-"""Lookahead: slow weights that follow those of another optimiser."""
+"""Lookahead: slow weights that follow the weights of another optimiser."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .optimizer import Closure, Optimizer, placed
 
 
 class Lookahead(Optimizer):
-    """Every k steps of another optimiser, slow weights go a part of the way to its parameters, which then start anew
-    from them (Zhang et al., 2019): slow += alpha * (p - slow), p = slow.
+    """Moves slow weights a part of the way to the parameters every k steps of another optimiser, which continues from
+    there (Zhang et al., 2019): slow += alpha * (p - slow), p = slow.
 
     Args:
-        optimizer: the one whose steps are made; its groups are those of this one.
-        k: how many steps.
-        alpha: which part of the way, in [0, 1].
+        optimizer: the optimiser that makes the steps; both share the parameter groups.
+        k: number of steps between two updates of the slow weights.
+        alpha: the part of the way, in [0, 1].
 
     Raises:
         ValueError: k is less than 1, or alpha is not in [0, 1].
@@ -49,7 +49,7 @@ class Lookahead(Optimizer):
 
     @property
     def found_inf(self) -> Tensor | None:
-        """A flag: if it is not 0, a step changes nothing; see sg.amp.GradScaler."""
+        """A 0-d tensor, or None. If it is not 0, a step changes nothing; see sg.amp.GradScaler."""
         found: Tensor | None = self.optimizer.found_inf  # type: ignore[attr-defined]
         return found
 
@@ -58,13 +58,13 @@ class Lookahead(Optimizer):
         self.optimizer.found_inf = value  # type: ignore[attr-defined]
 
     def step(self, closure: Closure | None = None) -> Any:
-        """A step of the other optimiser, and each k-th time one of the slow weights.
+        """Makes a step of the other optimiser, and every k-th time one of the slow weights.
 
         Args:
-            closure: computes the loss and its gradients.
+            closure: a function that computes the loss and the gradients.
 
         Returns:
-            What the closure returned.
+            The result of the closure.
         """
         params = [p for group in self.param_groups for p in group["params"]]
         with no_grad():
@@ -74,12 +74,12 @@ class Lookahead(Optimizer):
         count = self.optimizer._step_count
         try:
             return self.optimizer.step(closure)
-        finally:  # a step that was made counts, also when an interrupt follows it
+        finally:  # a completed step counts, even if an interrupt follows it
             if self.optimizer._step_count != count:
                 self._follow(params)
 
     def _follow(self, params: list[Tensor]) -> None:
-        """Counts a step, and each k-th time brings the slow weights nearer."""
+        """Counts a step, and every k-th time updates the slow weights."""
         self._step_count += 1
         if self._step_count % self.k == 0:
             with no_grad():
@@ -92,16 +92,16 @@ class Lookahead(Optimizer):
         return self.k, self.alpha, (self._step_count + 1) % self.k == 0, len(self._state)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the other optimiser, the slow weights in the order of the groups, and the count of steps."""
+        """Returns the state of the other optimiser, the slow weights in order, and the number of steps."""
         params = [p for group in self.param_groups for p in group["params"]]
         slow = [self._state[p]["slow"] for p in params if p in self._state]
         return {"optimizer": self.optimizer.state_dict(), "slow": slow, "steps": self._step_count}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave.
+        """Loads a state that state_dict() returned.
 
         Args:
-            state_dict: of a Lookahead over as many parameters.
+            state_dict: the state of a Lookahead with the same number of parameters.
         """
         self.optimizer.load_state_dict(state_dict["optimizer"])
         self._step_count = state_dict["steps"]

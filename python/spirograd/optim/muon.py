@@ -1,34 +1,34 @@
-"""Muon: steps along orthogonal matrices."""
+"""Muon: steps by orthogonal matrices."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .optimizer import Group, Params, at_least_zero, below_one
+from ..base.docstrings import described_by
+from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar
 
 
+@described_by(DECOUPLED, ARGUMENTS)
 class Muon(RuleOptimizer):
-    """Muon (Jordan et al., 2024): momentum, made a nearly orthogonal matrix by Newton and Schulz's iteration.
+    """Muon (Jordan et al., 2024): momentum, made a nearly orthogonal matrix by the Newton-Schulz iteration.
 
     m = momentum m + (1 - momentum) g; the step is orthogonal((1 - momentum) g + momentum m), or orthogonal(m) without
     nesterov, times lr and a factor of the shape; and p -= lr * weight_decay * p. The iteration x = a x + (b x x^T
     + c (x x^T)^2) x starts at m / norm(m) and runs in the type of the parameter (PyTorch: bfloat16).
 
     Args:
-        params: matrices, or groups of them; other tensors want another optimiser.
-        lr: the learning rate, a number or a 0-d tensor.
-        weight_decay: what is taken from p, in units of lr * p.
-        momentum: share of m that is kept.
-        nesterov: look ahead along m.
+        params: matrices, or groups of them; use another optimiser for other tensors.
+        momentum: the share of m that is kept.
+        nesterov: whether to look ahead along m.
         ns_coefficients: a, b and c.
-        eps: the least length that m is divided by.
-        ns_steps: how often the iteration runs.
+        eps: the lower bound of norm(m).
+        ns_steps: number of iterations.
         adjust_lr_fn: the factor of a shape [rows, columns]: "original" or None, sqrt(max(1, rows / columns)), or
             "match_rms_adamw", 0.2 sqrt(max(rows, columns)).
 
     Raises:
-        ValueError: a parameter is no matrix, a number is out of range, or adjust_lr_fn is unknown.
+        ValueError: a parameter is not a matrix, a number is out of range, or adjust_lr_fn is unknown.
 
     Example:
         >>> w = sg.eye(2).requires_grad_()
@@ -68,6 +68,7 @@ class Muon(RuleOptimizer):
         super().__init__(params, defaults)
 
     _start: ClassVar[Counts] = {}
+    _has_penalty = False
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)
@@ -80,12 +81,6 @@ class Muon(RuleOptimizer):
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return ("momentum_buffer",)
-
-    def _advanced(self, group: Group, counts: Counts) -> Counts:
-        return counts
-
-    def _penalty(self, group: Group) -> float:
-        return 0.0
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         shrink, like_adam = 1 - lr * group["weight_decay"], group["adjust_lr_fn"] == "match_rms_adamw"

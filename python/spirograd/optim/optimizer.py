@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state and their saving; a step is one submission."""
+"""Optimizer: parameter groups, and the state and how it is saved. A step is one submission."""
 
 from __future__ import annotations
 
@@ -18,16 +18,38 @@ Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Ten
 Closure: TypeAlias = Callable[[], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Of arguments that several optimisers take; see described_by().
+ARGUMENTS = """
+Args:
+    params: the parameters p: tensors, usually model.parameters(), or groups: dicts with "params" and options.
+    lr: the learning rate, a number or a 0-d tensor.
+    betas: the decays of the running mean and of the running mean square.
+    eps: added to the denominator.
+    weight_decay: the factor of an L2 penalty: adds weight_decay * p to the gradient g.
+    momentum: the share of the previous step that is kept.
+    amsgrad: whether to divide by the largest v so far (Reddi, Kale and Kumar, 2018).
+    decoupled_weight_decay: whether weight decay subtracts lr * weight_decay * p from p, and adds nothing to g.
+    maximize: whether to maximise the loss instead of minimising it.
+    options: `foreach`, `fused` and `capturable`, accepted for compatibility with PyTorch.
+
+Raises:
+    ValueError: a number is negative, or a beta is not in [0, 1).
+"""
+DECOUPLED = """
+Args:
+    weight_decay: the factor of the weight decay: subtracts lr * weight_decay * p from p.
+"""
+
 
 def at_least_zero(op: str, **values: Any) -> None:
-    """ValueError unless each of the numbers is 0 or more."""
+    """Raises ValueError unless all numbers are 0 or more."""
     for name, value in values.items():
         if not isinstance(value, Tensor) and not value >= 0:
             raise ValueError(f"{op}: {name} is {value}; use 0 or more")
 
 
 def below_one(op: str, **values: float) -> None:
-    """ValueError unless each of the numbers is in [0, 1)."""
+    """Raises ValueError unless all numbers are in [0, 1)."""
     for name, value in values.items():
         if not 0 <= value < 1:
             raise ValueError(f"{op}: {name} is {value}; use a number in [0, 1)")
@@ -49,19 +71,19 @@ def _announced(step: F) -> F:
 
 
 class Optimizer:
-    """Base of all optimisers. Derive from it and write step(), or derive from RuleOptimizer.
+    """The base of all optimisers. Derive from it and write step(), or derive from RuleOptimizer.
 
     Args:
-        params: tensors, pairs of names and tensors, or dicts with "params" and options of their own.
-        defaults: options of the groups that do not give them.
+        params: tensors, pairs of names and tensors, or dicts with "params" and their own options.
+        defaults: the options of groups that do not have their own.
 
     Attributes:
         param_groups: dicts with "params" and the options, which may be changed between steps.
-        defaults: the options that were given first.
+        defaults: the options given to the constructor.
 
     Raises:
-        TypeError: a parameter is no tensor.
-        ValueError: no parameters, one that was made by an operation, or one that is in two groups.
+        TypeError: a parameter is not a tensor.
+        ValueError: there are no parameters, or one is not a leaf or is in two groups.
 
     Example:
         >>> class Descent(sg.optim.Optimizer):
@@ -78,7 +100,7 @@ class Optimizer:
         [0.0]
     """
 
-    _has_phases: ClassVar[bool] = False  # whether its own steps change _replay_key()
+    _has_phases: ClassVar[bool] = False  # whether its steps change _replay_key()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -92,7 +114,7 @@ class Optimizer:
         self._pre_hooks: dict[int, Any] = {}
         self._post_hooks: dict[int, Any] = {}
         self._step_count = 0
-        self._open: list[tuple[_core._Transaction, Any]] = []  # steps that may not be done, and what was before
+        self._open: list[tuple[_core._Transaction, Any]] = []  # steps that may be lost, and the counts before them
         if hasattr(params, "parameters"):
             raise TypeError(f"{self._name}: params is a {type(params).__name__}; pass its parameters()")
         groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
@@ -107,7 +129,7 @@ class Optimizer:
 
     @property
     def state(self) -> defaultdict[Tensor, dict[str, Any]]:
-        """The state of each parameter that has stepped, as a dict."""
+        """The state of each updated parameter, as a dict."""
         return self._state
 
     @state.setter
@@ -118,11 +140,11 @@ class Optimizer:
         """Adds parameters with their own options.
 
         Args:
-            param_group: a dict with "params"; what is missing comes from the defaults.
+            param_group: a dict with "params"; missing options come from the defaults.
 
         Raises:
-            TypeError: no dict, or a parameter is no tensor.
-            ValueError: a parameter is in another group, or was made by an operation.
+            TypeError: the group is not a dict, or a parameter is not a tensor.
+            ValueError: a parameter is in another group, or is not a leaf.
 
         Example:
             >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
@@ -136,7 +158,7 @@ class Optimizer:
         if isinstance(given, set):
             raise TypeError(f"{self._name}: params is a set, which has no order; pass a list")
         tensors: list[Any] = [given] if isinstance(given, (Tensor, StandIn)) else list(given)
-        # Of complex numbers the parts are updated, as in PyTorch.
+        # Complex parameters are updated by their parts, as in PyTorch.
         tensors = [part for p in tensors for part in (p.parts() if isinstance(p, StandIn) else (p,))]
         group = {**self.defaults, **param_group}
         if tensors and isinstance(tensors[0], tuple):
@@ -158,21 +180,21 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients.
+        """Resets the gradients.
 
         Args:
-            set_to_none: drop them; False writes zeros.
+            set_to_none: whether to drop them instead of writing zeros.
         """
         _core._drop_gradients([group["params"] for group in self.param_groups], set_to_none)
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Updates the parameters from their gradients; those without one stay.
+        """Updates the parameters by their gradients; those without a gradient do not change.
 
         Args:
-            closure: computes the loss and its gradients; called first.
+            closure: a function that computes the loss and the gradients; it is called first.
 
         Returns:
-            What the closure returned.
+            The result of the closure.
         """
         self._settle_open(True)
         tracer.steps(self)
@@ -199,31 +221,31 @@ class Optimizer:
         return loss
 
     def _replay_key(self, numbers: bool) -> Any:
-        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is.
-        With `numbers`, also the options that it does ask for."""
+        """The values, besides tensors, that a step depends on and that a replay does not read again: here, all of them.
+        With `numbers`, also the options that a replay reads again."""
         return _core._frozen({k: v for k, v in vars(self).items() if k not in ("_step_count", "_open")}, True)
 
     def _update(self) -> list[tuple[Any, str, Any]]:
-        """Records a step. Gives what it changes besides tensors: objects, attributes, values."""
+        """Records a step. Returns its other changes, besides those of tensors: objects, attributes, values."""
         raise NotImplementedError(f"{self._name} has no step()")
 
     def _undo(self) -> None:
-        """Undoes what _update() changed for a step that was not made."""
+        """Undoes the changes of _update() when the step failed."""
 
     def _before(self) -> Any:
-        """What _take_back() needs to undo the counts of the step that was just made."""
+        """The values that _take_back() needs to undo the counts of the last step."""
 
     def _take_back(self, before: Any) -> None:
-        """Undoes the counts of a step that changed nothing because something that it depends on failed."""
+        """Undoes the counts of a step that changed nothing, because something it depends on failed."""
 
     def _settle_open(self, raises: bool = False) -> None:
-        """Takes back the counts of steps that were not done. `raises`: and raises why, if that was not done before."""
+        """Takes back the counts of lost steps. With `raises`, raises the reason, unless it was raised before."""
         while self._open and self._open[0][0].fate() == "done":
             del self._open[0]
         lost = next((i for i, (step, _) in enumerate(self._open) if step.fate() == "lost"), None)
         if lost is None:
             return
-        taken = self._open[lost:]  # later steps began from what the first one has left, and were not done either
+        taken = self._open[lost:]  # later steps depend on the first one, so they are lost too
         del self._open[lost:]
         self._step_count -= len(taken)
         for _, before in reversed(taken):
@@ -244,11 +266,11 @@ class Optimizer:
         return _added(self._post_hooks, hook)
 
     def state_dict(self) -> dict[str, Any]:
-        """State and options in PyTorch's form: parameters are numbers, in the order of the groups.
+        """Returns the state and the options in PyTorch's form. Parameters are numbered in the order of the groups.
 
         Returns:
             A dict: {"state": {number: {name: tensor}}, "param_groups": [{"lr": ..., "params": [numbers]}]}. The tensors
-            share memory with the optimiser's.
+            share memory with those of the optimiser.
 
         Example:
             >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
@@ -272,10 +294,10 @@ class Optimizer:
         return dict(self._state[p])
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave, ours or PyTorch's; values are copied.
+        """Loads a state that state_dict() returned, here or in PyTorch; the values are copied.
 
         Args:
-            state_dict: of an optimiser of the same kind, over as many parameters in the same groups.
+            state_dict: the state of an optimiser of the same class, with the same numbers of parameters in its groups.
 
         Raises:
             ValueError: the groups differ; nothing was changed.
@@ -320,7 +342,7 @@ class Optimizer:
 
 
 def placed(value: Any, p: Tensor) -> Any:
-    """A copy of a tensor, ours or another library's, on the device and of the type of p; else the value itself."""
+    """A copy of a tensor, ours or another library's, on the device and of the type of p; other values as they are."""
     if isinstance(value, (list, tuple)):
         return type(value)(placed(v, p) for v in value)
     if isinstance(value, (dict, OrderedDict)):

@@ -6,23 +6,18 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .optimizer import Group, Params, at_least_zero, below_one
+from ..base.docstrings import described_by
+from .optimizer import ARGUMENTS, Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar, unused
 
 
+@described_by(ARGUMENTS)
 class RMSprop(RuleOptimizer):
     """RMSprop (Tieleman and Hinton, 2012): v = alpha v + (1 - alpha) g^2, p -= lr * g / (sqrt(v) + eps).
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        alpha: decay of the running square.
-        eps: added to the denominator.
-        weight_decay: L2 penalty.
-        momentum: share of the previous step that is kept.
-        centered: divide by the root of the variance, v less the square of a running mean (Graves, 2013).
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
+        alpha: the decay of the running mean square.
+        centered: whether to divide by the root of the variance: v minus the square of a running mean (Graves, 2013).
 
     Raises:
         ValueError: a number is negative.
@@ -67,19 +62,14 @@ class RMSprop(RuleOptimizer):
         return lr, group["alpha"], group["eps"], group["momentum"]
 
 
+@described_by(ARGUMENTS)
 class Adagrad(RuleOptimizer):
     """Adagrad (Duchi, Hazan and Singer, 2011): v += g^2, at step t p -= lr / (1 + (t - 1) lr_decay) * g
     / (sqrt(v) + eps).
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
         lr_decay: how fast the rate falls.
-        weight_decay: L2 penalty.
-        initial_accumulator_value: the first v.
-        eps: added to the denominator.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `fused`, which are not needed here.
+        initial_accumulator_value: the initial v.
 
     Raises:
         ValueError: a number is negative.
@@ -128,18 +118,15 @@ class Adagrad(RuleOptimizer):
         return lr / (1 + (counts["step"] - 1) * group["lr_decay"]), group["eps"]
 
 
+@described_by(ARGUMENTS)
 class Adadelta(RuleOptimizer):
     """Adadelta (Zeiler, 2012): v = rho v + (1 - rho) g^2, step d = sqrt(u + eps) / sqrt(v + eps) * g,
     u = rho u + (1 - rho) d^2, p -= lr * d.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: a factor of the step.
-        rho: decay of the running squares.
+        lr: the factor of the step.
+        rho: the decay of the running mean squares.
         eps: added under the roots.
-        weight_decay: L2 penalty.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `capturable`, which are not needed here.
 
     Raises:
         ValueError: a number is negative, or rho is not in [0, 1).

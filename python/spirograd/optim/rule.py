@@ -1,4 +1,4 @@
-"""RuleOptimizer: optimisers whose update of one parameter is a rule of the core, run for all parameters at once."""
+"""RuleOptimizer: optimisers whose update is a rule of the core, which runs for all parameters at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _core, tracer
 from .._core import Tensor
 from .optimizer import Group, Optimizer, Params, placed
 
-# A Python number, or a 0-d tensor where only the device knows it.
+# A Python number, or a 0-d tensor for a value that only the device knows.
 Scalar: TypeAlias = Any
 Counts: TypeAlias = dict[str, Scalar]
 
@@ -24,7 +24,7 @@ def power(base: float, exponent: Scalar) -> Scalar:
 
 
 def bias(beta: float, step: Scalar) -> Scalar:
-    """1 - beta**step: the total weight of a running mean that started at 0."""
+    """1 - beta**step: the sum of the weights of a running mean that started at 0."""
     if not isinstance(step, Tensor):
         return 1 - beta**step
     return -_core.expm1(step * math.log(beta)) if beta else 1.0
@@ -41,7 +41,7 @@ def choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 
 
 def unused(op: str, options: dict[str, Any]) -> None:
-    """Takes PyTorch's options that choose an implementation; TypeError for others."""
+    """Accepts the options by which PyTorch chooses an implementation; raises TypeError for others."""
     for name, value in options.items():
         if name not in ("foreach", "fused", "capturable", "differentiable"):
             raise TypeError(f"{op}: there is no option {name}; see help(spirograd.optim.{op})")
@@ -61,40 +61,41 @@ def _on_device(count: Scalar, p: Tensor) -> Tensor:
 
 
 class _Batch:
-    """Parameters of a group that have made the same steps."""
+    """Parameters of a group that have made the same number of steps."""
 
     def __init__(self, group: Group, params: list[Tensor], update: _core._Update, counts: Counts) -> None:
         self.group, self.params, self.update, self.counts = group, params, update, counts
 
 
 class RuleOptimizer(Optimizer):
-    """Base of optimisers that name a rule of the core and the numbers that it takes.
+    """The base of optimisers that name a rule of the core and the numbers that it takes.
 
-    The state of all parameters is changed in the submission of the step. Numbers of the schedule and of the step are
-    arguments of the plan. Under sg.amp.GradScaler, `found_inf` is a 0-d tensor, and the device decides from it whether
-    anything changes, the count of steps included.
+    The submission of a step changes the state of all parameters. Numbers that depend on the schedule or on the step are
+    arguments of the plan. Under sg.amp.GradScaler, `found_inf` is a 0-d tensor by which the device decides whether
+    anything changes, including the count of steps.
 
     Attributes:
-        found_inf: a 0-d tensor, or None; where it is not 0, a step changes nothing.
-        capturable: count steps on the device, in place, so that a step without Python in between counts too.
+        found_inf: a 0-d tensor, or None. If it is not 0, a step changes nothing.
+        capturable: whether the device counts the steps, in place, so that steps without Python count as well.
     """
 
     _rule: ClassVar[str]
-    _start: ClassVar[Counts] = {"step": 0.0}  # counted for each parameter, in its state; "_name": not saved
+    _has_penalty: ClassVar[bool] = True  # whether weight decay is added to the gradient
+    _start: ClassVar[Counts] = {"step": 0.0}  # counts of each parameter, in its state; names with "_" are not saved
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.found_inf: Tensor | None = None
         self.capturable = False
         self._batches: dict[int, tuple[Any, list[_Batch]]] = {}
-        self._made: list[tuple[Tensor, str]] = []  # states that this step made
+        self._made: list[tuple[Tensor, str]] = []  # states that this step created
         super().__init__(params, defaults)
 
-    # ---- what an optimiser says -------------------------------------------------------------------------------------
+    # ---- what an optimiser defines ----------------------------------------------------------------------------------
     def _rule_of(self, group: Group) -> str:
         return self._rule
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
-        """The names of the states that the rule changes; None for an option that is off."""
+        """The names of the states that the rule changes; None for the state of an option that is off."""
         raise NotImplementedError
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
@@ -103,18 +104,18 @@ class RuleOptimizer(Optimizer):
 
     def _advanced(self, group: Group, counts: Counts) -> Counts:
         """The counts of the next step."""
-        return {"step": counts["step"] + 1}
+        return {"step": counts["step"] + 1} if counts else counts
 
     def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor | None:
-        """A state before the first step; None where a parameter of these sizes has none."""
+        """The initial value of a state; None if a parameter of this shape has no such state."""
         return _core.zeros_like(p.detach())
 
     def _penalty(self, group: Group) -> float:
-        """What is added to the gradient for each unit of the parameter."""
-        return float(group["weight_decay"])
+        """The factor of p that is added to the gradient."""
+        return float(group["weight_decay"]) if self._has_penalty else 0.0
 
     def _replay_key(self, numbers: bool) -> Any:
-        # If counts are on the device, the options' numbers are constants of the recording.
+        # If the device has the counts, the numbers of the options are constants of the recording.
         return _core._frozen(self.param_groups, numbers or self.capturable or self._counts_on_device())
 
     def _counts_on_device(self) -> bool:
@@ -158,7 +159,7 @@ class RuleOptimizer(Optimizer):
                 self._state[p].update(known)
 
     def _step_batch(self, group: Group, batch: _Batch) -> Counts:
-        """Records the step of a batch, and gives its counts after it."""
+        """Records the step of a batch, and returns the counts after it."""
         device, found = batch.params[0].device, self.found_inf
         if found is not None and found.device != device:
             found = found.to(device)
@@ -208,11 +209,11 @@ class RuleOptimizer(Optimizer):
 
     # ---- steps that are replayed ------------------------------------------------------------------------------------
     def _has(self, batch: _Batch) -> bool:
-        """Whether the optimiser still steps with the batch."""
+        """Whether the optimiser still uses the batch."""
         return any(batch in batches for _, batches in self._batches.values())
 
     def _next(self, batch: _Batch, counts: Counts, numbers: list[float]) -> Counts:
-        """Adds the numbers of the batch's step after `counts`; gives the counts after it."""
+        """Appends the numbers of the step of a batch that follows `counts`; returns the counts after it."""
         counts = self._advanced(batch.group, counts)
         numbers += self._numbers(batch.group, batch.group["lr"], counts)
         if penalty := self._penalty(batch.group):
@@ -230,7 +231,7 @@ class RuleOptimizer(Optimizer):
 
     @property
     def state(self) -> defaultdict[Tensor, dict[str, Any]]:
-        """Of each parameter that has stepped, a dict of what the steps remember."""
+        """The state of each updated parameter, as a dict."""
         self._settle_open()
         self._settle()
         return self._state

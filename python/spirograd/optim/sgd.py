@@ -6,27 +6,23 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .._core import Tensor
-from .optimizer import Group, Params, at_least_zero
+from ..base.docstrings import described_by
+from .optimizer import ARGUMENTS, Group, Params, at_least_zero
 from .rule import Counts, RuleOptimizer, Scalar, choose, unused
 
 
+@described_by(ARGUMENTS)
 class SGD(RuleOptimizer):
     """Stochastic gradient descent, with momentum: v = momentum * v + (1 - dampening) * g, p -= lr * v.
 
-    The first v is g. With `nesterov` the step is lr * (g + momentum * v).
+    The first v is g. With `nesterov`, the step is lr * (g + momentum * v).
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate, a number or a 0-d tensor.
-        momentum: share of the previous step that is kept.
-        dampening: share of the gradient that is left out of v.
-        weight_decay: L2 penalty: adds weight_decay * p to g.
-        nesterov: look ahead along v.
-        maximize: go up, not down.
-        options: PyTorch's `foreach` and `fused`, which are not needed here.
+        dampening: the share of the gradient that v leaves out.
+        nesterov: whether to look ahead along v.
 
     Raises:
-        ValueError: a number is negative, or nesterov without momentum or with dampening.
+        ValueError: a number is negative, or nesterov is set without momentum or with dampening.
 
     Example:
         >>> w = sg.tensor([1.0], requires_grad=True)
@@ -83,20 +79,15 @@ class SGD(RuleOptimizer):
         return {**super()._loaded(p, values), "_steps": 1.0 if values.get("momentum_buffer") is not None else 0.0}
 
 
+@described_by(ARGUMENTS)
 class LARS(RuleOptimizer):
-    """SGD with momentum in which each tensor has its own rate (You, Gitman and Ginsburg, 2017).
+    """SGD with momentum and a separate rate for each tensor (You, Gitman and Ginsburg, 2017).
 
-    rate = lr * trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + eps) where both norms, of the whole
-    tensor, are positive, else lr; v = momentum * v + rate * (g + weight_decay * p), p -= v.
+    rate = lr * trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + eps) if both norms, those of whole
+    tensors, are positive, else lr; v = momentum * v + rate * (g + weight_decay * p), p -= v.
 
     Args:
-        params: tensors, usually model.parameters(), or groups.
-        lr: the learning rate.
-        momentum: share of the previous step that is kept.
-        weight_decay: L2 penalty.
-        trust_coefficient: how far a step may go, as a share of the length of p.
-        eps: added to the denominator.
-        maximize: go up, not down.
+        trust_coefficient: the largest step, as a share of norm(p).
 
     Raises:
         ValueError: a number is negative.
@@ -111,6 +102,7 @@ class LARS(RuleOptimizer):
     """
 
     _rule = "lars"
+    _has_penalty = False
     _start: ClassVar[Counts] = {}
 
     def __init__(
@@ -137,11 +129,5 @@ class LARS(RuleOptimizer):
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return ("momentum_buffer" if group["momentum"] else None,)
 
-    def _advanced(self, group: Group, counts: Counts) -> Counts:
-        return counts
-
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         return lr, group["momentum"], group["weight_decay"], group["trust_coefficient"], group["eps"]
-
-    def _penalty(self, group: Group) -> float:
-        return 0.0

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 from .. import _core, nn
 from .._core import Device, Tensor
+from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 from ..base.whole import Whole
-from .lr_scheduler.scheduler import LRScheduler, a_group
+from .lr_scheduler.scheduler import ARGUMENTS, LRScheduler, a_group
 from .optimizer import Optimizer
 
 __all__ = [
@@ -24,14 +25,14 @@ __all__ = [
     "update_bn",
 ]
 
-# From the average, the new value and how many values the average has seen (a 0-d tensor) to the new average.
+# From the average, the new value and the number of averaged values (a 0-d tensor) to the new average.
 Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]
 # The same for all tensors at once, in place.
 Averages: TypeAlias = Callable[[list[Tensor], list[Tensor], Any], None]
 
 
 def get_swa_avg_fn() -> Average:
-    """All values count the same (Izmailov et al., 2018): average + (value - average) / (n + 1).
+    """Returns the function of an equal average (Izmailov et al., 2018): average + (value - average) / (n + 1).
 
     Example:
         >>> mean = sg.optim.swa_utils.get_swa_avg_fn()
@@ -42,10 +43,10 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """Older values count less: decay * average + (1 - decay) * value.
+    """Returns the function of an exponential average: decay * average + (1 - decay) * value.
 
     Args:
-        decay: in [0, 1].
+        decay: the decay, in [0, 1].
 
     Raises:
         ValueError: decay is not in [0, 1].
@@ -69,31 +70,29 @@ def _for_all(one: Average) -> Averages:
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """get_swa_avg_fn() for lists of tensors, in place."""
+    """Returns get_swa_avg_fn() for lists of tensors, in place."""
     return _for_all(get_swa_avg_fn())
 
 
+@described_by(get_ema_avg_fn)
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """get_ema_avg_fn() for lists of tensors, in place.
-
-    Args:
-        decay: in [0, 1].
-    """
+    """Returns get_ema_avg_fn() for lists of tensors, in place."""
     return _for_all(get_ema_avg_fn(decay))
 
 
 class AveragedModel(nn.Module):
-    """A copy of a model whose parameters are averages of those that update_parameters() was shown.
+    """A copy of a model whose parameters are averages of those passed to update_parameters().
 
-    The first values are copied. By default all count the same; pass multi_avg_fn=get_ema_multi_avg_fn(0.999) for an
-    exponential average. An update is one launch, in the submission of the next step.
+    The first values are copied. By default, all values have the same weight; pass
+    multi_avg_fn=get_ema_multi_avg_fn(0.999) for an exponential average. An update is one launch, in the submission of
+    the next step.
 
     Args:
-        model: whose parameters are averaged; not changed.
-        device: of the copy; by default that of the model.
-        avg_fn: from average, value and count to the new average.
-        multi_avg_fn: the same for lists of tensors, in place.
-        use_buffers: average floating buffers too; else they are copied.
+        model: the model to average; it is not changed.
+        device: the device of the copy, by default that of the model.
+        avg_fn: a function from the average, the value and their number to the new average.
+        multi_avg_fn: such a function for lists of tensors, in place.
+        use_buffers: whether to average floating buffers instead of copying them.
 
     Raises:
         ValueError: both functions are given.
@@ -125,21 +124,21 @@ class AveragedModel(nn.Module):
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        place = next((p.device for p in self.module.parameters()), None)
-        self.register_buffer("n_averaged", _core.zeros((), dtype=_core.int64, device=place))
+        device_of_copy = next((p.device for p in self.module.parameters()), None)
+        self.register_buffer("n_averaged", _core.zeros((), dtype=_core.int64, device=device_of_copy))
         self.use_buffers = use_buffers
         self._average = multi_avg_fn or _for_all(avg_fn or get_swa_avg_fn())
         self._started = False
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model computes."""
+        """Calls the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: nn.Module) -> None:
-        """Takes the parameters of a model into the average.
+        """Adds the parameters of a model to the average.
 
         Args:
-            model: of the same structure.
+            model: a model of the same structure.
         """
         with no_grad():
             mine: list[Tensor] = list(self.module.parameters())
@@ -150,7 +149,7 @@ class AveragedModel(nn.Module):
                 others += [b for b in buffers if b.is_floating_point()]
             averages = [a.detach() for a in mine]
             values = [b.detach().to(a.device) for a, b in zip(averages, others, strict=True)]
-            # Checked once: a loaded average continues.
+            # Read once: a loaded average continues.
             self._started = self._started or bool(self.n_averaged.item())
             with Whole([*averages, *own_buffers]):
                 if self._started:
@@ -166,12 +165,12 @@ class AveragedModel(nn.Module):
 
 
 def update_bn(loader: Iterable[Any], model: nn.Module, device: Device | str | None = None) -> None:
-    """Computes the running means and variances of the model's BatchNorm layers anew, over all of the loader.
+    """Recomputes the running means and variances of the BatchNorm layers of a model, over all batches of a loader.
 
     Args:
-        loader: batches, or tuples that begin with them.
-        model: set to training for this, and back.
-        device: to which batches are moved.
+        loader: an iterable of batches, or of tuples that start with the batch.
+        model: the model, which is in training mode meanwhile.
+        device: the device to which batches are moved.
     """
     layers = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     if not layers:
@@ -191,18 +190,16 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Device | str | No
     model.train(training)
 
 
+@described_by(ARGUMENTS)
 class SWALR(LRScheduler):
-    """From the present rate to swa_lr in anneal_epochs steps, where it stays.
+    """Moves the current rate to swa_lr in anneal_epochs steps, and keeps it.
 
     Args:
-        optimizer: whose rates change.
-        swa_lr: the last rate, or one a group.
-        anneal_epochs: how long.
-        anneal_strategy: "cos" or "linear".
-        last_epoch: the number of the last step, to go on.
+        swa_lr: the last rate, or one for each group.
+        anneal_epochs: the number of steps.
 
     Raises:
-        ValueError: anneal_epochs is negative, or the strategy is unknown.
+        ValueError: anneal_epochs is negative, or anneal_strategy is unknown.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)

@@ -1,4 +1,4 @@
-"""ZeroRedundancyOptimizer: each process keeps the state of a part of the parameters, and updates that part."""
+"""ZeroRedundancyOptimizer: each process keeps the state of a share of the parameters, and updates that share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .rmsprop import Adadelta, Adagrad, RMSprop
 from .rule import RuleOptimizer
 from .sgd import SGD
 
-# Those whose update of an element depends on that element alone.
+# Optimisers whose update of an element depends only on that element.
 BY_ELEMENT = (Adam, Adamax, Lion, NAdam, RAdam, Adadelta, Adagrad, RMSprop, SGD)
 
 
 class _Part(NamedTuple):
-    """Where a parameter lies in the row of all parameters of its group."""
+    """The position of a parameter in the row of all parameters of its group."""
 
     parameter: Tensor
     first: int
@@ -28,7 +28,7 @@ class _Part(NamedTuple):
 
 
 class _Row:
-    """The parameters of a group, of one type and device, in one row, which is cut into equal shares, one a process."""
+    """The parameters of a group, of one type and device, in one row, split into equal shares of the processes."""
 
     def __init__(self, group: int, parameters: list[Tensor], where: Any) -> None:
         self.group, self.where = group, where
@@ -45,7 +45,7 @@ class _Row:
         self.own.requires_grad = True
 
     def slice_of(self, values: list[Tensor]) -> Tensor:
-        """This process's share of values of the parameters, without a gradient."""
+        """The share of this process of values of the parameters, without a gradient."""
         start = self.rank * self.share
         pieces = []
         for part, value in zip(self.parts, values, strict=True):
@@ -55,14 +55,14 @@ class _Row:
         return self._filled(pieces, self.share)
 
     def _filled(self, pieces: list[Tensor], size: int) -> Tensor:
-        """The pieces in one row, with zeros after them up to this size."""
+        """The pieces in one row, padded with zeros to this size."""
         like = self.parts[0].parameter
         left = size - sum(piece.numel() for piece in pieces)
         zeros = [_core.zeros(left, dtype=like.dtype, device=like.device)] if left else []
         return _core.cat([*pieces, *zeros])
 
     def take_gradients(self) -> None:
-        """Gives the share its gradient: the mean over the processes."""
+        """Sets the gradient of the share: the mean over the processes."""
         parameters = [part.parameter for part in self.parts]
         if not any(p.grad is not None for p in parameters) and (self.averaged or self.processes == 1):
             self.own.grad = None
@@ -78,7 +78,7 @@ class _Row:
             self.own.grad = mean
 
     def give_values(self) -> None:
-        """Writes the shares of all processes to the parameters."""
+        """Writes the shares of all processes into the parameters."""
         with no_grad():
             row = self.own.detach()
             if self.processes > 1:
@@ -88,32 +88,33 @@ class _Row:
                 part.parameter.copy_(value)
 
     def split(self, row: Tensor) -> list[Tensor]:
-        """A row in pieces of the parameters' shapes."""
+        """A row, split into tensors of the shapes of the parameters."""
         return [row[part.first : part.last].reshape(part.parameter.shape) for part in self.parts]
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimiser whose state is shared out among the processes, so that each keeps 1/N of it.
+    """An optimiser whose state is distributed among N processes, so that each keeps 1/N of it.
 
-    A step sums the gradients so that each process gets its share of the sum (reduce_scatter; where
-    `nn.parallel.DistributedDataParallel` has made means of them already, it only takes its share), updates its share of
-    the parameters, and collects the others' (all_gather). Besides the state, a process keeps a copy of its share of the
-    parameters.
+    A step sums the gradients, of which each process gets its share (reduce_scatter; if
+    `nn.parallel.DistributedDataParallel` has already averaged them, a process only takes its share), updates its share
+    of the parameters, and collects the shares of the others (all_gather). Besides the state, a process keeps a copy of
+    its share of the parameters.
 
     Args:
-        params: as in other optimisers, the same in all processes; those of the first process count.
-        optimizer_class: SGD, Adam, AdamW or another whose update of an element depends on that element alone.
-        process_group: the processes; None: all.
-        parameters_as_bucket_view: accepted for PyTorch's sake.
-        overlap_with_ddp: accepted: nothing overlaps.
+        params: the parameters, as for other optimisers, and the same in all processes; the values of the first process
+            are used.
+        optimizer_class: SGD, Adam, AdamW or another class whose update of an element depends only on that element.
+        process_group: the processes, by default all.
+        parameters_as_bucket_view: accepted for compatibility with PyTorch.
+        overlap_with_ddp: accepted for compatibility with PyTorch; nothing overlaps.
         defaults: the options of optimizer_class.
 
     Attributes:
-        optim: the optimiser of this process's share.
-        found_inf: as in RuleOptimizer.
+        optim: the optimiser of the share of this process.
+        found_inf: a 0-d tensor, or None, as in RuleOptimizer.
 
     Raises:
-        ValueError: optimizer_class looks at whole parameters.
+        ValueError: optimizer_class needs whole parameters.
 
     Example:
         >>> net = sg.nn.Linear(3, 1)
@@ -134,25 +135,25 @@ class ZeroRedundancyOptimizer(Optimizer):
         if not isinstance(optimizer_class, type) or not issubclass(optimizer_class, BY_ELEMENT):
             name = getattr(optimizer_class, "__name__", optimizer_class)
             raise ValueError(
-                f"ZeroRedundancyOptimizer: {name} does not update each element by itself; use one of "
+                f"ZeroRedundancyOptimizer: {name} does not update each element separately; use one of "
                 f"{', '.join(kind.__name__ for kind in BY_ELEMENT)}, or a class derived from them"
             )
         self.process_group = process_group
         self.found_inf: Tensor | None = None
         self._class, self._options = optimizer_class, defaults
         self._rows: list[_Row] = []
-        self._whole: dict[str, Any] | None = None  # of consolidate_state_dict()
+        self._whole: dict[str, Any] | None = None  # the result of consolidate_state_dict()
         super().__init__(params, optimizer_class([_core.zeros(1, requires_grad=True)], **defaults).defaults)
 
     def add_param_group(self, param_group: Group) -> None:
-        """Adds parameters with their own options, as in other optimisers."""
+        """Adds parameters with their own options, as for other optimisers."""
         super().add_param_group(param_group)
         number = len(self.param_groups) - 1
         kinds: dict[Any, list[Tensor]] = {}
         for p in self.param_groups[number]["params"]:
             kinds.setdefault((p.dtype, str(p.device)), []).append(p)
         for parameters in kinds.values():
-            if not all(are_averaged(parameters)):  # else it was done
+            if not all(are_averaged(parameters)):  # DistributedDataParallel has done it
                 root = distributed.get_process_group_ranks(self.process_group)[0]
                 distributed.broadcast_coalesced([p.detach() for p in parameters], root, self.process_group)
             row = _Row(number, parameters, self.process_group)
@@ -167,18 +168,18 @@ class ZeroRedundancyOptimizer(Optimizer):
         return {k: v for k, v in self.param_groups[row.group].items() if k not in ("params", "param_names")}
 
     def _share_options(self) -> None:
-        """Gives the options of the groups, which may have changed, to the optimiser of the shares."""
+        """Passes the options of the groups, which may have changed, to the optimiser of the shares."""
         for row, group in zip(self._rows, self.optim.param_groups, strict=True):
             group.update(self._options_of(row))
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Updates the parameters from their gradients, in all processes.
+        """Updates the parameters by their gradients, in all processes.
 
         Args:
-            closure: computes the loss and its gradients; called first.
+            closure: a function that computes the loss and the gradients; it is called first.
 
         Returns:
-            What the closure returned.
+            The result of the closure.
         """
         for before in tuple(self._pre_hooks.values()):
             before(self, (closure,), {})
@@ -214,15 +215,15 @@ class ZeroRedundancyOptimizer(Optimizer):
         return found
 
     def _replay_key(self, numbers: bool) -> Any:
-        self._share_options()  # a replay asks the optimiser of the shares for its numbers
+        self._share_options()  # a replay gets its numbers from the optimiser of the shares
         return _core._frozen(self.param_groups, numbers)
 
     # ---- state -------------------------------------------------------------------------------------------------------
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collects the whole state, on the host of one process; all processes call it, before state_dict().
+        """Collects the whole state in the host memory of one process. All processes call it before state_dict().
 
         Args:
-            to: the number of that process.
+            to: the rank of that process.
         """
         ranks = distributed.get_process_group_ranks(self.process_group)
         states = []
@@ -239,11 +240,12 @@ class ZeroRedundancyOptimizer(Optimizer):
             self._whole = {**super().state_dict(), "state": dict(sorted(found.items()))}
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state in the form of the optimiser that is shared out, so that it, or any number of processes, can
-        go on from it.
+        """Returns the whole state in the form of optimizer_class, which can continue from it, as can any number of
+        processes.
 
         Raises:
-            Error: with several processes, there was no consolidate_state_dict() to this one since the last step.
+            Error: there are several processes, and consolidate_state_dict() to this one was not called since the last
+                step.
         """
         if distributed.get_world_size(self.process_group) == 1:
             self.consolidate_state_dict(distributed.get_rank())
@@ -255,16 +257,16 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self._whole
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes this process's share of a whole state, whatever number of processes it came from."""
+        """Loads the share of this process of a whole state, from any number of processes."""
         empty = {**state_dict, "state": {}}
         super().load_state_dict(empty)
         numbers = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
         own: dict[int, dict[str, Any]] = {}
-        for place, row in enumerate(self._rows):
+        for index, row in enumerate(self._rows):
             found = [state_dict["state"].get(numbers[id(part.parameter)]) for part in row.parts]
             first = next((state for state in found if state), None)
             if first is not None:
-                own[place] = {name: _share_of(row, name, found, self._class._start) for name in first}
+                own[index] = {name: _share_of(row, name, found, self._class._start) for name in first}
         self._share_options()
         self.optim.load_state_dict({**self.optim.state_dict(), "state": own})
         self._whole = None
@@ -275,7 +277,7 @@ def _array(value: Any) -> Any:
 
 
 def _joined(row: _Row, everyone: list[dict[str, Any]]) -> Iterator[tuple[Tensor, dict[str, Any]]]:
-    """Each parameter of a row, and its state from the states of all shares."""
+    """Yields each parameter of a row and its state, joined from the states of all shares."""
     whole = {
         name: row.split(_core.cat([state[name] for state in everyone])) if value.ndim else value
         for name, value in everyone[0].items()
@@ -285,8 +287,8 @@ def _joined(row: _Row, everyone: list[dict[str, Any]]) -> Iterator[tuple[Tensor,
 
 
 def _share_of(row: _Row, name: str, states: list[dict[str, Any] | None], counts: Container[str]) -> Any:
-    """This process's share of the states of this name of the parameters of a row."""
-    if name in counts:  # one for the row
+    """The share of this process of one state, by its name, of the parameters of a row."""
+    if name in counts:  # the same for the whole row
         return next(state[name] for state in states if state)
     values = [_core.zeros_like(part.parameter.detach()) for part in row.parts]
     for i, (part, state) in enumerate(zip(row.parts, states, strict=True)):

@@ -1,8 +1,9 @@
 """Learning rates that change with the steps. Call scheduler.step() after optimizer.step().
 
-The rate is an argument of a step's plan: changing it costs nothing on the device.
+The rate is an argument of the plan of a step, so that changing it costs nothing on the device.
 """
 
+from .combined import ChainedScheduler, SequentialLR
 from .cycles import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .rates import (
@@ -19,7 +20,6 @@ from .rates import (
     StepLR,
 )
 from .scheduler import LRScheduler
-from .several import ChainedScheduler, SequentialLR
 from .warmup import (
     get_constant_schedule_with_warmup,
     get_cosine_schedule_with_warmup,

@@ -1,4 +1,4 @@
-"""Rates that go up and down, with momentum that goes down and up."""
+"""Rates that rise and fall, with a momentum that falls and rises."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...base.docstrings import described_by
 from ..optimizer import Group, Optimizer
-from .scheduler import LRScheduler, a_group, set_rate
+from .scheduler import ARGUMENTS, LRScheduler, a_group, set_rate
 
 
 def _set_momentum(group: Group, momentum: float) -> None:
-    """Sets momentum, or the first beta."""
+    """Sets the momentum, or the first beta."""
     if "betas" in group:
         group["betas"] = (momentum, *group["betas"][1:])
     else:
@@ -24,27 +25,24 @@ def _check_momentum(name: str, groups: list[Group]) -> None:
             raise ValueError(f"{name}: the optimiser has no momentum; use cycle_momentum=False")
 
 
+@described_by(ARGUMENTS)
 class OneCycleLR(LRScheduler):
-    """One rise to max_lr and one fall far below the start (Smith and Topin, 2017), with momentum the other way round.
+    """Raises the rate once to max_lr, then lowers it far below the initial rate (Smith and Topin, 2017).
+
+    The momentum moves in the opposite direction.
 
     Args:
-        optimizer: whose rates change.
-        max_lr: the largest rate, or one a group.
-        total_steps: how long; or give epochs and steps_per_epoch.
-        epochs: how many.
-        steps_per_epoch: steps in each.
-        pct_start: the share of steps that rise.
-        anneal_strategy: "cos" or "linear".
-        cycle_momentum: move momentum (or the first beta) between max_momentum and base_momentum.
-        base_momentum: the least, or one a group.
-        max_momentum: the largest, or one a group.
-        div_factor: the first rate is max_lr / div_factor.
-        final_div_factor: the last is the first / final_div_factor.
-        three_phase: fall first as long as the rise, back to the first rate.
-        last_epoch: the number of the last step, to go on.
+        total_steps: the number of steps; alternatively, pass epochs and steps_per_epoch.
+        epochs: the number of epochs.
+        steps_per_epoch: the number of steps of an epoch.
+        pct_start: the share of the steps in which the rate rises.
+        div_factor: the initial rate is max_lr / div_factor.
+        final_div_factor: the last rate is the initial rate / final_div_factor.
+        three_phase: whether the rate first falls to the initial rate, for as many steps as it rose.
 
     Raises:
-        ValueError: no length, a number or word out of range, no momentum to cycle; in step(), after the last one.
+        ValueError: the number of steps is missing, an argument is out of range, or there is no momentum to cycle; from
+            step(): all steps were made.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1, momentum=0.9)
@@ -84,7 +82,7 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"OneCycleLR: anneal_strategy '{anneal_strategy}' is unknown; use cos or linear")
         self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
-        # The last step of each phase, and between which options of the group it goes.
+        # The last step of each phase, and the options of the group between which it moves.
         rise = float(pct_start * total_steps) - 1
         phases: list[tuple[float, str, str, str, str]]
         phases = [(rise, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
@@ -135,26 +133,24 @@ class OneCycleLR(LRScheduler):
         return rates
 
 
+@described_by(ARGUMENTS)
 class CyclicLR(LRScheduler):
-    """Up from base_lr to max_lr and down again, over and over (Smith, 2015), with momentum the other way round.
+    """Raises the rate from base_lr to max_lr and lowers it again, over and over (Smith, 2015).
+
+    The momentum moves in the opposite direction.
 
     Args:
-        optimizer: whose rates change.
-        base_lr: the least rate, or one a group.
-        max_lr: the largest, or one a group.
-        step_size_up: steps of a rise.
-        step_size_down: steps of a fall; as many when left out.
-        mode: "triangular"; "triangular2", half as high each time; "exp_range", times gamma**step.
-        gamma: of "exp_range".
-        scale_fn: in place of a mode: the height, from the cycle (1 first) or the step.
-        scale_mode: "cycle" or "iterations": what scale_fn is given.
-        cycle_momentum: move momentum (or the first beta) between max_momentum and base_momentum.
-        base_momentum: the least, or one a group.
-        max_momentum: the largest, or one a group.
-        last_epoch: the number of the last step, to go on.
+        base_lr: the lowest rate, or one for each group.
+        step_size_up: the number of steps of a rise.
+        step_size_down: the number of steps of a fall, by default step_size_up.
+        mode: "triangular"; "triangular2", which halves the height each time; or "exp_range", which multiplies it by
+            gamma**step.
+        gamma: gamma of "exp_range".
+        scale_fn: a function that replaces mode: from the cycle, which starts at 1, or the step, to the height.
+        scale_mode: "cycle" or "iterations": the argument of scale_fn.
 
     Raises:
-        ValueError: a mode is unknown, or there is no momentum to cycle.
+        ValueError: mode is unknown, or there is no momentum to cycle.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1, momentum=0.9)
@@ -205,10 +201,10 @@ class CyclicLR(LRScheduler):
         self.base_lrs = first
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle, as a share.
+        """Returns the relative height of a cycle.
 
         Args:
-            x: the cycle, from 1, or the step.
+            x: the cycle, which starts at 1, or the step.
         """
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -228,9 +224,9 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that changes, and the options; functions are left out."""
+        """Returns the state and the options, without functions."""
         return {**super().state_dict(), "_scale_fn_custom": None}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave."""
+        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})

@@ -1,27 +1,28 @@
-"""Rates that follow what was measured."""
+"""Rates that depend on a metric."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from ...base.docstrings import described_by
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, Step, a_group, copied, set_rate
+from .scheduler import ARGUMENTS, LRScheduler, Step, a_group, copied, set_rate
 
 
+@described_by(ARGUMENTS)
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times a factor when a measure has stopped improving.
+    """Multiplies the rate by a factor when a metric has stopped improving.
 
     Args:
-        optimizer: whose rates change.
-        mode: "min", where less is better, or "max".
-        factor: less than 1.
-        patience: how many bad epochs are allowed in a row.
-        threshold: what counts as better.
-        threshold_mode: "rel", a share of the best, or "abs".
-        cooldown: epochs after a change in which none is bad.
-        min_lr: the least rate, or one a group.
-        eps: smaller changes are not made.
+        mode: "min" if a lower metric is better, or "max".
+        factor: the factor, less than 1.
+        patience: the number of consecutive bad epochs without a change.
+        threshold: the least improvement that counts.
+        threshold_mode: "rel" if threshold is a share of the best metric, or "abs".
+        cooldown: the number of epochs after a change that do not count as bad.
+        min_lr: the lowest rate, or one for each group.
+        eps: the least change of a rate.
 
     Raises:
         ValueError: factor is 1 or more, or a mode is unknown.
@@ -69,17 +70,17 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a measure is better than the best so far, by more than the threshold."""
+        """Whether a metric is better than the best so far, by more than the threshold."""
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold * best if self.threshold_mode == "rel" else self.threshold
         return sign * a < sign * (best - sign * margin) if math.isfinite(best) else sign * a < sign * best
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Compares the measure of an epoch with the best so far.
+        """Compares the metric of an epoch with the best so far.
 
         Args:
             metrics: a number, or a tensor of one element, which is read.
-            epoch: its number; usually left out.
+            epoch: the number of the epoch; by default the next one.
         """
         current = float(metrics)
         with Step(self):

@@ -1,4 +1,4 @@
-"""Rates that follow from the step alone."""
+"""Rates that depend only on the step."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+from ...base.docstrings import described_by
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, Step, a_group
+from .scheduler import ARGUMENTS, LRScheduler, Step, a_group
 
 Factor: TypeAlias = Callable[[int], float]
 
 
+@described_by(ARGUMENTS)
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the step.
+    """Multiplies the initial rate by a function of the step.
 
     Args:
-        optimizer: whose rates change.
-        lr_lambda: from the step (0 first) to a factor, or a list of such functions, one a group.
-        last_epoch: the number of the last step, to go on.
+        lr_lambda: a function from the step, which starts at 0, to a factor, or a list with one for each group.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -37,26 +37,25 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """The state without functions; for callable objects, their attributes."""
+        """Returns the state without functions, but with the attributes of callable objects."""
         state = super().state_dict()
         state["lr_lambdas"] = [None if hasattr(f, "__code__") else dict(vars(f)) for f in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave."""
+        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
         for f, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if attributes is not None:
                 vars(f).update(attributes)
 
 
+@described_by(ARGUMENTS)
 class MultiplicativeLR(LambdaLR):
-    """Each rate is the one before times a function of the step.
+    """Multiplies the previous rate by a function of the step.
 
     Args:
-        optimizer: whose rates change.
-        lr_lambda: from the step (1 first) to a factor, or a list of such functions, one a group.
-        last_epoch: the number of the last step, to go on.
+        lr_lambda: a function from the step, which starts at 1, to a factor, or a list with one for each group.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -75,14 +74,12 @@ class MultiplicativeLR(LambdaLR):
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, rates, strict=True)]
 
 
+@described_by(ARGUMENTS)
 class StepLR(LRScheduler):
-    """The rate times gamma every step_size steps.
+    """Multiplies the rate by gamma every step_size steps.
 
     Args:
-        optimizer: whose rates change.
-        step_size: steps of one rate.
-        gamma: the factor.
-        last_epoch: the number of the last step, to go on.
+        step_size: the number of steps with the same rate.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -100,14 +97,12 @@ class StepLR(LRScheduler):
         return lr if self.last_epoch % self.step_size or not self.last_epoch else lr * self.gamma
 
 
+@described_by(ARGUMENTS)
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each milestone.
+    """Multiplies the rate by gamma at each milestone.
 
     Args:
-        optimizer: whose rates change.
-        milestones: steps; one that is named twice counts twice.
-        gamma: the factor.
-        last_epoch: the number of the last step, to go on.
+        milestones: the steps of the milestones; one that is listed twice counts twice.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -128,14 +123,12 @@ class MultiStepLR(LRScheduler):
         return lr * self.gamma**count if count else lr
 
 
+@described_by(ARGUMENTS)
 class ConstantLR(LRScheduler):
-    """The rate times a factor for the first total_iters steps.
+    """Multiplies the rate by a factor for the first total_iters steps.
 
     Args:
-        optimizer: whose rates change.
-        factor: in [0, 1].
-        total_iters: how long.
-        last_epoch: the number of the last step, to go on.
+        factor: the factor, in [0, 1].
 
     Raises:
         ValueError: factor is not in [0, 1].
@@ -159,18 +152,16 @@ class ConstantLR(LRScheduler):
         return lr / self.factor if self.last_epoch == self.total_iters else lr
 
 
+@described_by(ARGUMENTS)
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes from start_factor to end_factor in total_iters steps: a warm-up.
+    """Multiplies the rate by a factor that goes from start_factor to end_factor in total_iters steps, as in a warm-up.
 
     Args:
-        optimizer: whose rates change.
-        start_factor: in (0, 1].
-        end_factor: in [0, 1].
-        total_iters: how long.
-        last_epoch: the number of the last step, to go on.
+        start_factor: the first factor, in (0, 1].
+        end_factor: the last factor, in [0, 1].
 
     Raises:
-        ValueError: a factor is out of its range.
+        ValueError: a factor is out of range.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -204,13 +195,9 @@ class LinearLR(LRScheduler):
         return lr * (1 + slope / (self.total_iters * self.start_factor + (self.last_epoch - 1) * slope))
 
 
+@described_by(ARGUMENTS)
 class ExponentialLR(LRScheduler):
-    """The rate times gamma at each step.
-
-    Args:
-        optimizer: whose rates change.
-        gamma: the factor.
-        last_epoch: the number of the last step, to go on.
+    """Multiplies the rate by gamma at each step.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -228,14 +215,12 @@ class ExponentialLR(LRScheduler):
         return lr if self._is_initial or self.last_epoch == 0 else lr * self.gamma
 
 
+@described_by(ARGUMENTS)
 class PolynomialLR(LRScheduler):
-    """The first rate times (1 - step / total_iters)**power, then 0.
+    """Multiplies the initial rate by (1 - step / total_iters)**power; from total_iters on, the rate is 0.
 
     Args:
-        optimizer: whose rates change.
-        total_iters: how long.
-        power: 1 is a line.
-        last_epoch: the number of the last step, to go on.
+        power: the exponent; 1 gives a line.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -256,14 +241,14 @@ class PolynomialLR(LRScheduler):
         return lr * ((1 - t / total) / (1 - (t - 1) / total)) ** self.power
 
 
+@described_by(ARGUMENTS)
 class CosineAnnealingLR(LRScheduler):
-    """From the first rate to eta_min and back along a cosine of period 2 T_max (Loshchilov and Hutter, 2016).
+    """Moves the rate from its initial value to eta_min and back along a cosine of period 2 T_max.
+
+    The schedule is that of Loshchilov and Hutter (2016), without restarts.
 
     Args:
-        optimizer: whose rates change.
-        T_max: steps from the first rate to eta_min.
-        eta_min: the least rate.
-        last_epoch: the number of the last step, to go on.
+        T_max: the number of steps from the initial rate to eta_min.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -281,24 +266,22 @@ class CosineAnnealingLR(LRScheduler):
         t, period = self.last_epoch, self.T_max
         if self._is_initial or t == 0:
             return lr
-        if (t - 1 - period) % (2 * period) == 0:  # from the least rate there is no ratio
+        if (t - 1 - period) % (2 * period) == 0:  # there is no ratio to the lowest rate
             return lr + (base - self.eta_min) * (1 - math.cos(math.pi / period)) / 2
         ratio = (1 + math.cos(math.pi * t / period)) / (1 + math.cos(math.pi * (t - 1) / period))
         return ratio * (lr - self.eta_min) + self.eta_min
 
 
+@described_by(ARGUMENTS)
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """From the first rate to eta_min along a cosine, again and again (Loshchilov and Hutter, 2016).
+    """Moves the rate from its initial value to eta_min along a cosine, again and again (Loshchilov and Hutter, 2016).
 
     Args:
-        optimizer: whose rates change.
-        T_0: steps of the first fall.
-        T_mult: how much longer each next one is.
-        eta_min: the least rate.
-        last_epoch: the number of the last step, to go on.
+        T_0: the number of steps of the first fall.
+        T_mult: the factor by which each fall is longer than the previous one.
 
     Raises:
-        ValueError: T_0 or T_mult is no integer of 1 or more.
+        ValueError: T_0 or T_mult is not a positive integer.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -325,7 +308,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         """Sets the rates of the next step.
 
         Args:
-            epoch: the place to go to; fractions of a step are allowed.
+            epoch: a step to jump to, which may be a fraction; by default the next one.
 
         Raises:
             ValueError: epoch is negative.
@@ -345,15 +328,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._set_rates()
 
 
+@described_by(ARGUMENTS)
 class NoamLR(LRScheduler):
-    """factor * model_size**-0.5 * min(t**-0.5, t * warmup_steps**-1.5) with t = step + 1 (Vaswani et al., 2017).
+    """Sets factor * model_size**-0.5 * min(t**-0.5, t * warmup_steps**-1.5) with t = step + 1 (Vaswani et al., 2017).
 
     Args:
-        optimizer: whose rates change; the rate that it was made with is not used.
-        model_size: the width of the model.
-        warmup_steps: how long the rate rises.
-        factor: of all rates.
-        last_epoch: the number of the last step, to go on.
+        optimizer: the optimiser whose learning rates change; its own rate is not used.
+        model_size: the number of features of the model.
+        warmup_steps: the number of steps in which the rate rises.
+        factor: the factor of all rates.
 
     Raises:
         ValueError: warmup_steps is less than 1.

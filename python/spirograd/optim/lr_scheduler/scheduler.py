@@ -1,4 +1,4 @@
-"""What all schedulers share."""
+"""LRScheduler, the base of all schedulers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,30 @@ from types import TracebackType
 from typing import Any
 
 from ..._core import Tensor
+from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
 from ..optimizer import Group, Optimizer
 
+# Of arguments that several schedulers take; see described_by().
+ARGUMENTS = """
+Args:
+    optimizer: the optimiser whose learning rates change.
+    last_epoch: the number of the last step, to resume training; -1 starts anew.
+    gamma: the factor.
+    total_iters: the number of steps.
+    eta_min: the lowest rate.
+    anneal_strategy: "cos" or "linear".
+    max_lr: the highest rate, or one for each group.
+    cycle_momentum: whether to move the momentum, or the first beta, between max_momentum and base_momentum.
+    base_momentum: the lowest momentum, or one for each group.
+    max_momentum: the highest momentum, or one for each group.
+    num_warmup_steps: the number of steps in which the rate rises.
+    num_training_steps: the step at which the rate is 0 again.
+"""
+
 
 def set_rate(group: Group, lr: Any) -> None:
-    """Sets a rate. A tensor is written in place, so that every reference to it sees the new rate."""
+    """Sets a rate. Tensors are written in place, so that every reference sees the new rate."""
     if isinstance(group["lr"], Tensor):
         with no_grad():
             group["lr"].copy_(lr) if isinstance(lr, Tensor) else group["lr"].fill_(lr)
@@ -22,16 +40,16 @@ def set_rate(group: Group, lr: Any) -> None:
 
 
 def copied(lr: Any) -> Any:
-    """A copy of a rate, which later writes do not change."""
+    """A copy of a rate that later writes do not change."""
     return lr.detach().clone() if isinstance(lr, Tensor) else lr
 
 
 def a_group(name: str, what: str, value: Any, groups: Sequence[Group]) -> list[Any]:
-    """One value a group, from one for all or a sequence."""
+    """One value for each group, from one value for all or a sequence."""
     if not isinstance(value, (list, tuple)):
         return [value] * len(groups)
     if len(value) != len(groups):
-        raise ValueError(f"{name}: {len(value)} values of {what} for {len(groups)} groups; give one, or one a group")
+        raise ValueError(f"{name}: {len(value)} values of {what} for {len(groups)} groups; give one, or one for each")
     return list(value)
 
 
@@ -41,7 +59,7 @@ def _with_parts(scheduler: LRScheduler) -> list[LRScheduler]:
 
 
 class Step:
-    """The block of a scheduler's step. An error or an interrupt inside sets back what was changed."""
+    """The block of a scheduler's step. An error or an interrupt inside restores the schedulers and the rates."""
 
     __slots__ = ("_groups", "_schedulers")
 
@@ -65,21 +83,18 @@ class Step:
             set_rate(group, lr)
 
 
+@described_by(ARGUMENTS)
 class LRScheduler:
-    """Base of schedulers: derive from it and write get_lr().
+    """The base of all schedulers. Derive from it and write get_lr().
 
-    Rates follow from those of the step before, so that several schedulers of one optimiser compose.
-
-    Args:
-        optimizer: whose rates change.
-        last_epoch: the number of the last step, to go on; -1 starts.
+    Rates follow from those of the previous step, so that several schedulers of one optimiser can be combined.
 
     Attributes:
-        base_lrs: the rates that the groups began with.
-        last_epoch: how many steps were made.
+        base_lrs: the initial rates of the groups.
+        last_epoch: the number of steps so far.
 
     Raises:
-        TypeError: optimizer is no Optimizer.
+        TypeError: optimizer is not an Optimizer.
         KeyError: last_epoch is given, and a group has no "initial_lr".
 
     Example:
@@ -93,7 +108,7 @@ class LRScheduler:
         [0.5]
     """
 
-    _restarts = True  # a jump to a step begins again at the first rates
+    _restarts = True  # whether a jump to a step starts again from the initial rates
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__
@@ -113,25 +128,25 @@ class LRScheduler:
         self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates of step last_epoch, one a group."""
+        """Returns the rates of step last_epoch, one for each group."""
         return [
             self._rate(group["lr"], base)
             for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True)
         ]
 
     def _rate(self, lr: Any, base: Any) -> Any:
-        """The rate of step last_epoch after `lr`."""
+        """The rate of step last_epoch, which follows `lr`."""
         raise NotImplementedError(f"{type(self).__name__} has no get_lr()")
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that step() set last, one a group."""
+        """Returns the last rates that step() set, one for each group."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
         """Sets the rates of the next step.
 
         Args:
-            epoch: the step to jump to; usually left out.
+            epoch: a step to jump to; by default the next one.
         """
         optimizer = self.optimizer
         if self._step_count == 1 and type(optimizer).step is Optimizer.step and not optimizer._step_count:
@@ -160,9 +175,9 @@ class LRScheduler:
         self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that changes, and the options; functions are left out."""
+        """Returns the state and the options, without functions."""
         return {k: v for k, v in vars(self).items() if k != "optimizer" and not callable(v)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave; load the optimiser's state too."""
+        """Loads a state that state_dict() returned; load the state of the optimiser as well."""
         vars(self).update(state_dict)

@@ -1,20 +1,18 @@
-"""Warm-ups, by the names of the transformers library: a line from 0 to the rate, then what the name says."""
+"""Warm-ups with the names of the transformers library: a line from 0 to the rate, then the schedule of the name."""
 
 from __future__ import annotations
 
 import math
 
+from ...base.docstrings import described_by
 from ..optimizer import Optimizer
 from .rates import LambdaLR
+from .scheduler import ARGUMENTS
 
 
+@described_by(ARGUMENTS)
 def get_constant_schedule_with_warmup(optimizer: Optimizer, num_warmup_steps: int, last_epoch: int = -1) -> LambdaLR:
-    """From 0 to the rate in num_warmup_steps, where it stays.
-
-    Args:
-        optimizer: whose rates change.
-        num_warmup_steps: how long the rate rises.
-        last_epoch: the number of the last step, to go on.
+    """Raises the rate from 0 in num_warmup_steps, and keeps it.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -27,20 +25,15 @@ def get_constant_schedule_with_warmup(optimizer: Optimizer, num_warmup_steps: in
 
 
 def _after(step: int, warmup: int, total: int) -> float:
-    """The share of the steps after the warm-up that are done."""
+    """The share of the steps after the warm-up that have been made."""
     return (step - warmup) / max(1, total - warmup)
 
 
+@described_by(ARGUMENTS)
 def get_linear_schedule_with_warmup(
     optimizer: Optimizer, num_warmup_steps: int, num_training_steps: int, last_epoch: int = -1
 ) -> LambdaLR:
-    """From 0 to the rate in num_warmup_steps, then in a line to 0 at num_training_steps.
-
-    Args:
-        optimizer: whose rates change.
-        num_warmup_steps: how long the rate rises.
-        num_training_steps: when it is 0 again.
-        last_epoch: the number of the last step, to go on.
+    """Raises the rate from 0 in num_warmup_steps, and lowers it along a line to 0 at num_training_steps.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -58,6 +51,7 @@ def get_linear_schedule_with_warmup(
     return LambdaLR(optimizer, factor, last_epoch)
 
 
+@described_by(ARGUMENTS)
 def get_cosine_schedule_with_warmup(
     optimizer: Optimizer,
     num_warmup_steps: int,
@@ -65,14 +59,11 @@ def get_cosine_schedule_with_warmup(
     num_cycles: float = 0.5,
     last_epoch: int = -1,
 ) -> LambdaLR:
-    """From 0 to the rate in num_warmup_steps, then along a cosine to 0 at num_training_steps.
+    """Raises the rate from 0 in num_warmup_steps, and lowers it along a cosine to 0 at num_training_steps.
 
     Args:
-        optimizer: whose rates change.
-        num_warmup_steps: how long the rate rises.
-        num_training_steps: where the cosine ends.
-        num_cycles: of the cosine; a half falls once.
-        last_epoch: the number of the last step, to go on.
+        num_training_steps: the step at which the cosine ends.
+        num_cycles: the number of periods of the cosine; 0.5 falls once.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)

@@ -1,4 +1,4 @@
-"""Schedulers made of schedulers."""
+"""Schedulers that combine other schedulers."""
 
 from __future__ import annotations
 
@@ -6,65 +6,65 @@ import bisect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...base.docstrings import described_by
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler, Step, copied, set_rate
+from .scheduler import ARGUMENTS, LRScheduler, Step, copied, set_rate
 
 
 def _checked(name: str, optimizer: Optimizer, schedulers: Sequence[LRScheduler]) -> None:
     for i, scheduler in enumerate(schedulers):
         if isinstance(scheduler, ReduceLROnPlateau):
-            raise ValueError(f"{name}: scheduler {i} is a ReduceLROnPlateau, which wants a measure; step it alone")
+            raise ValueError(f"{name}: scheduler {i} is a ReduceLROnPlateau, which needs a metric; step it separately")
         if scheduler.optimizer is not optimizer:
-            raise ValueError(f"{name}: scheduler {i} has another optimiser; make all of them for one")
+            raise ValueError(f"{name}: scheduler {i} has another optimiser; use one optimiser for all")
 
 
-class _Several(LRScheduler):
-    """Base of schedulers that step other schedulers."""
+class _Combined(LRScheduler):
+    """The base of schedulers that step other schedulers."""
 
     _schedulers: list[LRScheduler]
 
     def _advance(self) -> None:
-        """Steps the schedulers whose turn it is."""
+        """Steps the schedulers that are active."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Steps the schedulers whose turn it is.
+        """Steps the schedulers that are active.
 
         Args:
-            epoch: not allowed.
+            epoch: not supported.
 
         Raises:
             ValueError: epoch is given.
         """
         if epoch is not None:
-            raise ValueError(f"{type(self).__name__}: an epoch cannot be jumped to; leave it out")
+            raise ValueError(f"{type(self).__name__}: it cannot jump to an epoch; leave out epoch")
         with Step(self):
             self._advance()
-            self._note()
+            self._store_rates()
 
-    def _note(self) -> None:
+    def _store_rates(self) -> None:
         self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """The states of all schedulers."""
+        """Returns the states of all schedulers."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() gave."""
+        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
 
 
-class SequentialLR(_Several):
-    """One scheduler after another.
+@described_by(ARGUMENTS)
+class SequentialLR(_Combined):
+    """Uses one scheduler after another.
 
     Args:
-        optimizer: whose rates change.
-        schedulers: in order.
-        milestones: the steps at which the second, third, ... begins.
-        last_epoch: the number of the last step.
+        schedulers: the schedulers, in order.
+        milestones: the first steps of the second and the following schedulers.
 
     Raises:
         ValueError: the numbers of schedulers and milestones do not fit, or a scheduler has another optimiser.
@@ -93,7 +93,7 @@ class SequentialLR(_Several):
         _checked("SequentialLR", optimizer, schedulers)
         self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), milestones
         self.last_epoch = last_epoch + 1
-        # All of them have set their first rates: only the first one's counts.
+        # All schedulers have set their first rates; only that of the first one is used.
         for group in optimizer.param_groups:
             set_rate(group, group["initial_lr"])
         for scheduler in schedulers:
@@ -102,7 +102,7 @@ class SequentialLR(_Several):
         first._is_initial, first._step_count = True, 0
         first.step()
         first._is_initial = False
-        self._note()
+        self._store_rates()
 
     def _advance(self) -> None:
         self.last_epoch += 1
@@ -114,15 +114,15 @@ class SequentialLR(_Several):
             scheduler.step()
 
 
-class ChainedScheduler(_Several):
-    """Several schedulers at once, each on the rates that the one before has left.
+class ChainedScheduler(_Combined):
+    """Uses several schedulers at once; each continues from the rates of the previous one.
 
     Args:
-        schedulers: of one optimiser.
-        optimizer: theirs, when left out.
+        schedulers: schedulers of the same optimiser.
+        optimizer: their optimiser, by default that of the first scheduler.
 
     Raises:
-        ValueError: no schedulers, or one has another optimiser.
+        ValueError: there are no schedulers, or one has another optimiser.
 
     Example:
         >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
@@ -139,7 +139,7 @@ class ChainedScheduler(_Several):
         self.optimizer = optimizer or schedulers[0].optimizer
         _checked("ChainedScheduler", self.optimizer, schedulers)
         self._schedulers = list(schedulers)
-        self._note()
+        self._store_rates()
 
     def _advance(self) -> None:
         for scheduler in self._schedulers:
