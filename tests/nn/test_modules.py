@@ -286,7 +286,7 @@ def test_forward_hooks_with_keywords() -> None:
         assert layer(sg.ones(1), more=1).item() == 6
     assert seen == [{"more": 5}] and layer(sg.ones(1), more=1).item() == 2
     layer.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
-    with pytest.raises(TypeError, match="forward pre-hook: it gave a int"):
+    with pytest.raises(TypeError, match="forward pre-hook: it returned a int"):
         layer(sg.ones(1))
 
 
@@ -337,7 +337,7 @@ def test_backward_hooks_of_several_tensors() -> None:
     (gradient, other), outputs = seen[0]
     assert (k, x.grad.item(), gradient.item(), other, outputs) == (7, 14, 14, None, [1, 3]) and n.grad is None
     layer.register_full_backward_hook(lambda m, gi, go: (gi[0],))
-    with pytest.raises(ValueError, match="backward hook: it gave 1 gradients for 2 tensors"):
+    with pytest.raises(ValueError, match="backward hook: it returned 1 gradients for 2 tensors"):
         sum(y.sum() for y in layer(x, n, 7)[::2]).backward()
 
 

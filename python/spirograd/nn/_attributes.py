@@ -1,4 +1,4 @@
-"""What the attributes of a module hold, and which values may take their places."""
+"""The kinds of values of a module's attributes, and the values that may replace them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .._complex import ComplexTensor
 from .._core import Tensor
 from .parameter import Buffer, Parameter
 
-# What torch/entries.py adds to a module's own dict under `python -m spirograd run`: each module has its own.
+# Entries that torch/entries.py adds to the dict of each module under `python -m spirograd run`.
 OF_PYTORCH = ("_parameters", "_buffers", "_modules")
-_kinds: dict[type, str] = {}  # what is to be done with attributes of a type
+_kinds: dict[type, str] = {}  # the kind of attributes of each type
 bases: dict[type, str] = {Parameter: "parameter", ComplexTensor: "complex", dict: "dict", list: "list", tuple: "list"}
 
 
@@ -26,8 +26,8 @@ def _is_parameter(value: Any) -> bool:
 
 
 def refuse_other(module: Any, name: str, value: Any) -> None:
-    """Raises TypeError if an attribute of one kind would get a value of another, as when a tensor takes the place
-    of a parameter, which would no longer be trained."""
+    """Raises TypeError if a value of another kind would replace an attribute, such as a tensor a parameter, which would
+    no longer be trained."""
     if value is None or (name not in module._held_names and name not in module._persistent):
         return
     before, kind = vars(module).get(name), kind_of(value)
@@ -47,7 +47,7 @@ def refuse_other(module: Any, name: str, value: Any) -> None:
 
 
 def note(module: Any, name: str, value: Any) -> None:
-    """What an attribute may hold from now on."""
+    """Notes the kind of value that an attribute holds from now on."""
     own = vars(module)
     if (kind := kind_of(value)) != "data" and name not in module._held_names:
         own["_held_names"] = module._held_names | {name}
@@ -58,13 +58,13 @@ def note(module: Any, name: str, value: Any) -> None:
 
 
 def set_held(module: Any, name: str, value: Any) -> None:
-    """Sets an attribute of any kind, whatever the class of the module says to it."""
+    """Sets an attribute of any kind, without the checks of the module's class."""
     note(module, name, value)
     object.__setattr__(module, name, value)
 
 
 def see_only_modules() -> None:
-    """From now on, what is in lists, tuples and dicts does not belong to a module, as in PyTorch."""
+    """From now on, the contents of lists, tuples and dicts do not belong to a module, as in PyTorch."""
     _kinds.clear()
     for kind in (dict, list, tuple):
         bases.pop(kind, None)
@@ -77,7 +77,7 @@ def sort(
     modules: list[tuple[str, Any]],
     parameters: list[tuple[str, Parameter]],
 ) -> None:
-    """Appends what an attribute holds to the one list or to the other."""
+    """Appends the modules and parameters of an attribute to their lists."""
     if kind == "module":
         modules.append((name, value))
     elif kind == "parameter":
@@ -86,7 +86,8 @@ def sort(
         parts = {"real": value.real, "imag": value.imag}
         parameters += [(f"{name}.{key}", part) for key, part in parts.items() if isinstance(part, Parameter)]
     else:
-        listed = (list if isinstance(value, list) else tuple).__iter__  # a program's own class may give other things
+        # A subclass of a program may iterate over other values.
+        listed = (list if isinstance(value, list) else tuple).__iter__
         held = list(value.items() if kind == "dict" else enumerate(listed(value)))
         if len(held) > 1000 and kind_of(held[0][1]) == "data":
             return

@@ -1,4 +1,4 @@
-"""Sizes as layers and functions take them: one number for all dimensions, or one for each."""
+"""Sizes of layers and functions: one number for all dimensions, or one for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Size = int | Sequence[int]
 
 
 def check_counts(layer: object, **counts: Any) -> None:
-    """TypeError or ValueError where one of these is no whole number of 0 or more."""
+    """Raises TypeError or ValueError unless all of these are integers of 0 or more."""
     for name, value in counts.items():
         if not hasattr(value, "__index__"):
             kind = type(value).__name__
@@ -19,7 +19,7 @@ def check_counts(layer: object, **counts: Any) -> None:
 
 
 def for_each_dimension(op: str, what: str, size: Size, dims: int) -> tuple[int, ...]:
-    """One number for each of dims dimensions; `what` is its name in the error."""
+    """One number for each of dims dimensions; `what` is the name of the argument in errors."""
     each = (size,) if isinstance(size, int) else tuple(size)
     if len(each) not in (1, dims):
         raise ValueError(f"{op}: {what} {list(each)} for {dims} dimension(s); give one number, or one for each")

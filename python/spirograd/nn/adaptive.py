@@ -1,4 +1,4 @@
-"""AdaptiveLogSoftmaxWithLoss."""
+"""The layer AdaptiveLogSoftmaxWithLoss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .. import _core
 from .._core import Tensor, cat, log_softmax
+from ._arguments import described
 from .containers import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
@@ -15,32 +16,33 @@ __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
 
 class ASMoutput(NamedTuple):
-    """What AdaptiveLogSoftmaxWithLoss gives.
+    """The result of AdaptiveLogSoftmaxWithLoss.
 
     Attributes:
         output: [n], the logarithm of the probability of each target.
-        loss: the mean of their negatives.
+        loss: the negative mean of output.
     """
 
     output: Tensor
     loss: Tensor
 
 
+@described()
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The cross entropy of very many classes, most of which are rare (Grave et al., 2017).
+    """Computes the cross entropy of very many classes, most of which are rare (Grave et al., 2017).
 
-    The first cutoffs[0] classes, sorted by how frequent they are, have scores of their own beside one score for each
-    cluster of the others; the clusters see fewer features, the later the fewer.
+    The first cutoffs[0] classes, sorted by descending frequency, have their own scores, beside one score for each
+    cluster of the other classes. Clusters have fewer features, later clusters fewer than earlier ones.
 
     Args:
-        in_features: of an input.
-        n_classes: how many classes there are.
-        cutoffs: the first class of each cluster, in increasing order.
+        in_features: number of features of the input.
+        n_classes: number of classes.
+        cutoffs: the first class of each cluster, in ascending order.
         div_value: cluster i has in_features // div_value**(i + 1) features.
         head_bias: whether the scores of the first classes have a bias.
 
     Raises:
-        ValueError: the cutoffs do not increase, or are not below n_classes.
+        ValueError: the cutoffs do not ascend, or are not below n_classes.
 
     Example:
         >>> m = sg.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
@@ -84,21 +86,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew."""
+        """Draws new initial values."""
         for module in self.modules():
             if isinstance(module, Linear):
                 module.reset_parameters()
 
     def forward(self, input: Tensor, target: Tensor) -> ASMoutput:
-        """The logarithms of the probabilities of the targets, and the loss.
+        """Returns the logarithms of the probabilities of the targets, and the loss.
 
         Args:
             input: [n, in_features], or [in_features].
-            target: [n] classes, or one.
+            target: the true classes, [n], or a scalar.
 
         Raises:
             ValueError: the shapes do not fit.
-            IndexError: at the next read, when a class is out of range.
+            IndexError: a class is out of range; raised by the next read.
         """
         if input.shape[:-1] != target.shape or input.ndim not in (1, 2):
             raise ValueError(
@@ -107,11 +109,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
         x, y = (input, target) if input.ndim == 2 else (input.unsqueeze(0), target.unsqueeze(0))
         first = self.shortlist_size
-        place = y
+        entry = y
         for i in range(self.n_clusters):
             inside = (y >= self.cutoffs[i]) & (y < self.cutoffs[i + 1])
-            place = _core.where(inside, first + i, place)
-        output = log_softmax(self.head(x), 1).gather(1, place.unsqueeze(1)).squeeze(1)
+            entry = _core.where(inside, first + i, entry)
+        output = log_softmax(self.head(x), 1).gather(1, entry.unsqueeze(1)).squeeze(1)
         for i, cluster in enumerate(self.tail):
             inside = (y >= self.cutoffs[i]) & (y < self.cutoffs[i + 1])
             rows = inside.nonzero().squeeze(1)
@@ -123,11 +125,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMoutput(output if input.ndim == 2 else output[0], loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The logarithms of the probabilities of all classes: [n, n_classes]."""
+        """Returns the logarithms of the probabilities of all classes: [n, n_classes]."""
         head, first = log_softmax(self.head(input), -1), self.shortlist_size
         clusters = [log_softmax(c(input), -1) + head[..., first + i, None] for i, c in enumerate(self.tail)]
         return cat([head[..., :first], *clusters], -1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The likeliest class of each input: [n]."""
+        """Returns the most probable class of each input: [n]."""
         return self.log_prob(input).argmax(-1)

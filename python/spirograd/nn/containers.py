@@ -1,4 +1,4 @@
-"""Modules and parameters in sequences and dicts."""
+"""Sequences and dicts of modules and parameters."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ S = TypeVar("S", bound="_Numbered")
 
 
 class _Numbered(Module):
-    """Modules with the names 0, 1, ... (or others, at first)."""
+    """Modules with the names 0, 1, ..., or initially other names."""
 
     _shown = ""
 
-    _keeps_names: ClassVar[bool] = False  # in a part of it
+    _keeps_names: ClassVar[bool] = False  # whether slices keep the names
     _has_gaps: ClassVar[bool] = False  # whether None may stand for a module
 
     @property
     def _entries(self) -> dict[str, Any]:
-        """The modules, and None where one is not there."""
+        """The modules, and None for missing ones."""
         if not self._has_gaps:
             return self._modules
         return {k: v for k, v in vars(self).items() if isinstance(v, Module) or (v is None and k.isdecimal())}
@@ -45,7 +45,7 @@ class _Numbered(Module):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
 
     def _refill(self, modules: Iterable[Any]) -> None:
-        """Replaces the modules by these, numbered from 0."""
+        """Replaces all modules by these, numbered from 0."""
         checked = [self._checked(i, module) for i, module in enumerate(modules)]
         for name in self._entries:
             delattr(self, name)
@@ -99,7 +99,7 @@ class _Numbered(Module):
         """Adds modules at the end.
 
         Args:
-            modules: in order.
+            modules: the modules, in order.
 
         Returns:
             The container.
@@ -109,17 +109,17 @@ class _Numbered(Module):
         return self
 
     def insert(self: S, index: int, module: Module) -> S:
-        """Puts a module before another one.
+        """Inserts a module before another one.
 
         Args:
-            index: the place it gets.
+            index: its new index.
             module: the module.
 
         Returns:
             The container.
 
         Raises:
-            IndexError: there is no such index.
+            IndexError: index is out of range.
         """
         modules = list(self)
         if not -len(modules) <= index <= len(modules):
@@ -132,7 +132,7 @@ class _Numbered(Module):
         """Removes a module and returns it.
 
         Args:
-            index: its place.
+            index: the index of the module.
 
         Returns:
             The module.
@@ -151,10 +151,10 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered, TensorModule):
-    """Modules one after the other.
+    """Calls modules one after the other.
 
     Args:
-        modules: in order; or one dict of names and modules.
+        modules: the modules, in order, or one dict of names and modules.
 
     Example:
         >>> model = sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU())
@@ -189,10 +189,10 @@ class Sequential(_Numbered, TensorModule):
 
 
 class ModuleList(_Numbered):
-    """A list of modules; None may stand for one that is not there.
+    """A list of modules; None may stand for a missing one.
 
     Args:
-        modules: in order.
+        modules: the modules, in order.
 
     Example:
         >>> layers = sg.nn.ModuleList([sg.nn.Linear(2, 2) for _ in range(3)])
@@ -257,15 +257,15 @@ class ModuleDict(Module):
         return key in self._modules
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Returns the names."""
         return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
-        """The modules."""
+        """Returns the modules."""
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
-        """Names and modules."""
+        """Returns the names and modules."""
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
@@ -278,7 +278,7 @@ class ModuleDict(Module):
             The module.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such name.
         """
         module = self._modules[key]
         delattr(self, key)
@@ -290,7 +290,7 @@ class ModuleDict(Module):
             delattr(self, key)
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Adds modules; those of the same name are replaced.
+        """Adds modules, and replaces those of the same name.
 
         Args:
             modules: names and modules.
@@ -300,7 +300,7 @@ class ModuleDict(Module):
 
 
 def _line(value: Any) -> str:
-    """One line that describes a parameter."""
+    """A line that describes a parameter."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.shape))
@@ -314,10 +314,10 @@ def _parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors become parameters, anything else is kept.
+    """A list of parameters. Tensors become parameters; other values are kept as they are.
 
     Args:
-        values: in order.
+        values: the values, in order.
 
     Example:
         >>> weights = sg.nn.ParameterList([sg.zeros(2, 2), sg.ones(3)])
@@ -360,7 +360,7 @@ class ParameterList(Module):
         """Adds a value at the end.
 
         Args:
-            value: a tensor, or anything else.
+            value: a tensor, or any other value.
 
         Returns:
             The list.
@@ -373,7 +373,7 @@ class ParameterList(Module):
         """Adds values at the end.
 
         Args:
-            values: in order.
+            values: the values, in order.
 
         Returns:
             The list.
@@ -390,7 +390,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters; tensors become parameters, anything else is kept.
+    """A dict of parameters. Tensors become parameters; other values are kept as they are.
 
     Args:
         parameters: names and values; see update().
@@ -429,23 +429,23 @@ class ParameterDict(Module):
         return key in self._names
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Returns the names."""
         return self._names.keys()
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Returns the values."""
         return [self[key] for key in self._names]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and values."""
+        """Returns the names and values."""
         return [(key, self[key]) for key in self._names]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or the default.
+        """Returns the value of a name, or the default.
 
         Args:
             key: the name.
-            default: what to give where there is none.
+            default: the result if there is no such name.
         """
         return getattr(self, key) if key in self._names else default
 
@@ -459,7 +459,7 @@ class ParameterDict(Module):
             The value.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such name.
         """
         value = self[key]
         del self._names[key]
@@ -472,10 +472,10 @@ class ParameterDict(Module):
             self.pop(key)
 
     def popitem(self) -> tuple[str, Any]:
-        """Removes the last value and returns its name and itself.
+        """Removes the last value, and returns its name and the value.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such name.
         """
         if not self._names:
             raise KeyError("ParameterDict is empty")
@@ -483,22 +483,22 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a name; the default, which is kept, if there is none.
+        """Returns the value of a name, after setting it to the default if there is none.
 
         Args:
             key: the name.
-            default: what to keep.
+            default: the value to set.
         """
         if key not in self._names:
             self[key] = default
         return self[key]
 
     def copy(self) -> ParameterDict:
-        """Another dict of the same parameters."""
+        """Returns another dict with the same parameters."""
         return ParameterDict(self.items())
 
     def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict) -> None:
-        """Adds parameters; those of the same name are replaced.
+        """Adds parameters, and replaces those of the same name.
 
         Args:
             parameters: names and values. A plain dict is read in the order of its names, as in PyTorch.

@@ -1,4 +1,4 @@
-"""Functions that run before and after a module's forward() and backward()."""
+"""Functions that run before and after the forward and backward pass of a module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook gives; as a context manager it removes the hook at the end.
+    """The handle of a registered hook. As a context manager, it removes the hook at the end of the block.
 
     Attributes:
         id: the number of the hook.
@@ -34,7 +34,7 @@ class RemovableHandle:
         self.id = next(_numbers) if number is None else number
 
     def remove(self) -> None:
-        """Takes the hook away; a second time does nothing."""
+        """Removes the hook; a second call does nothing."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -45,7 +45,7 @@ class RemovableHandle:
 
 
 class Hook(NamedTuple):
-    """A hook and how it wants to be called."""
+    """A hook, and the options of its calls."""
 
     function: Callable[..., Any]
     with_kwargs: bool = False
@@ -53,7 +53,7 @@ class Hook(NamedTuple):
 
 
 class Hooks:
-    """The hooks of one module, each kind in the order of its calls."""
+    """The hooks of one module, of each kind in the order of their calls."""
 
     def __init__(self) -> None:
         self.forward_pre: dict[int, Hook] = {}
@@ -66,7 +66,7 @@ class Hooks:
         self.load: dict[int, Hook] = {}
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """module.forward() with the hooks around it."""
+        """Calls module.forward() and the hooks around it."""
         done: set[int] = set()
         try:
             for hook in list(self.forward_pre.values()):
@@ -87,7 +87,7 @@ class Hooks:
 
 
 def register(hooks: dict[int, Hook], hook: Hook, prepend: bool) -> RemovableHandle:
-    """Adds a hook behind the others or before them."""
+    """Adds a hook after the others, or before them."""
     number = next(_numbers)
     others = dict(hooks) if prepend else {}
     for key in others:
@@ -107,7 +107,7 @@ def _replaced_arguments(
     if made is None:
         return args, kwargs
     if not (isinstance(made, tuple) and len(made) == 2):
-        raise TypeError(f"forward pre-hook: it gave a {type(made).__name__}; give None or (args, kwargs)")
+        raise TypeError(f"forward pre-hook: it returned a {type(made).__name__}; return None or (args, kwargs)")
     return made
 
 
@@ -117,7 +117,7 @@ def _replaced_result(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dic
 
 
 class _Pass(Function):
-    """Tensors as they are; their gradients go through a function of all of them."""
+    """Passes tensors unchanged; their gradients go through one function of all of them."""
 
     @staticmethod
     def forward(ctx: Any, react: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -137,8 +137,8 @@ class _Watch:
     def __init__(self, module: Any, hooks: Hooks) -> None:
         self.module = module
         self.hooks = hooks
-        self.count = 0  # of tensors among the arguments
-        self.follows = False  # whether a gradient arrives at them
+        self.count = 0  # the number of tensors among the arguments
+        self.follows = False  # whether any of them gets a gradient
         self.grad_outputs: tuple[Tensor | None, ...] = ()
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -169,7 +169,7 @@ class _Watch:
 
 
 def _passed(react: Callable[..., Any], values: Any) -> tuple[Any, ...]:
-    """The values, their tensors led through _Pass."""
+    """The values, with their tensors passed through _Pass."""
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not any(t.requires_grad for t in tensors):
         return tuple(values)
@@ -182,5 +182,5 @@ def _replaced_grads(name: str, made: Any, grads: tuple[Tensor | None, ...]) -> t
         return grads
     given: tuple[Tensor | None, ...] = made if isinstance(made, tuple) else (made,)
     if len(given) != len(grads):
-        raise ValueError(f"{name}: it gave {len(given)} gradients for {len(grads)} tensors; give one for each")
+        raise ValueError(f"{name}: it returned {len(given)} gradients for {len(grads)} tensors; return one for each")
     return given

@@ -1,4 +1,4 @@
-"""Initial values of parameters, written in place. Defaults are PyTorch's."""
+"""Initial values of parameters, written in place. The defaults are those of PyTorch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 from .. import _core, linalg
 from .._core import Generator, Tensor
+from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 
 __all__ = [
@@ -35,14 +36,14 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps the variance through a non-linearity.
+    """Returns the factor that keeps the variance through a nonlinearity.
 
     Args:
         nonlinearity: "linear", "conv1d" (and so on), "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
-        param: the negative slope of "leaky_relu"; None is 0.01.
+        param: the negative slope of "leaky_relu", by default 0.01.
 
     Raises:
-        ValueError: the name is unknown.
+        ValueError: nonlinearity is unknown.
 
     Example:
         >>> sg.nn.init.calculate_gain("relu")
@@ -60,7 +61,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _fans(op: str, tensor: Tensor) -> tuple[int, int]:
-    """How many inputs make one output, and how many outputs one input reaches."""
+    """The numbers of inputs of one output, and of outputs of one input."""
     if tensor.ndim < 2:
         raise ValueError(f"{op}: a tensor of shape {list(tensor.shape)} has no fan; use two dimensions or more")
     field = math.prod(tensor.shape[2:])
@@ -73,15 +74,29 @@ def _fan(op: str, tensor: Tensor, mode: str) -> int:
     return _fans(op, tensor)[mode.lower() == "fan_out"]
 
 
+_ARGUMENTS = """
+Args:
+    tensor: the tensor, which is overwritten.
+    generator: the generator to draw from, by default the global one.
+    gain: the factor; see calculate_gain().
+    a: the negative slope of "leaky_relu".
+    mode: "fan_in" keeps the variance in the forward pass, "fan_out" in the backward pass.
+    nonlinearity: see calculate_gain().
+"""
+_FANS = """
+Raises:
+    ValueError: the tensor has fewer than two dimensions, or mode or nonlinearity is unknown.
+"""
+
+
 @no_grad()
+@described_by(_ARGUMENTS)
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform numbers in [a, b).
+    """Draws uniform numbers from [a, b).
 
     Args:
-        tensor: is overwritten.
         a: the lower bound.
         b: the upper bound.
-        generator: the stream to take from; None is the common one.
 
     Example:
         >>> w = sg.nn.init.uniform_(sg.empty(3, 5), 1, 2)
@@ -90,14 +105,13 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers.
+    """Draws normal numbers.
 
     Args:
-        tensor: is overwritten.
-        mean: their mean.
-        std: their standard deviation.
-        generator: the stream to take from; None is the common one.
+        mean: the mean.
+        std: the standard deviation.
 
     Example:
         >>> w = sg.nn.init.normal_(sg.empty(3, 5), std=0.02)
@@ -106,7 +120,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 
 def _erfinv(x: Tensor) -> Tensor:
-    """The inverse of erf: Winitzki's formula of 2008, then two steps of Newton."""
+    """The inverse of erf: the formula of Winitzki (2008), then two steps of Newton's method."""
     a = 0.147
     x = x.clamp(-1 + 6e-8, 1 - 6e-8)
     logarithm = (-x * x).log1p()
@@ -118,6 +132,7 @@ def _erfinv(x: Tensor) -> Tensor:
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -126,15 +141,13 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers, those outside of [a, b] drawn again (by the inverse of the distribution function).
+    """Draws normal numbers from [a, b], by the inverse of the distribution function.
 
     Args:
-        tensor: is overwritten.
-        mean: the mean before the cut.
-        std: the standard deviation before the cut.
+        mean: the mean before truncation.
+        std: the standard deviation before truncation.
         a: the lower bound.
         b: the upper bound.
-        generator: the stream to take from; None is the common one.
 
     Example:
         >>> w = sg.nn.init.trunc_normal_(sg.empty(100), std=0.02, a=-0.04, b=0.04)
@@ -148,11 +161,11 @@ def trunc_normal_(
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere.
+    """Fills a tensor with one number.
 
     Args:
-        tensor: is overwritten.
         val: the number.
 
     Example:
@@ -162,8 +175,9 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+@described_by(_ARGUMENTS)
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones.
+    """Fills a tensor with ones.
 
     Example:
         >>> sg.nn.init.ones_(sg.empty(2)).tolist()
@@ -172,8 +186,9 @@ def ones_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 1.0)
 
 
+@described_by(_ARGUMENTS)
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros.
+    """Fills a tensor with zeros.
 
     Example:
         >>> sg.nn.init.zeros_(sg.empty(2)).tolist()
@@ -183,14 +198,15 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity.
+    """Writes the identity matrix.
 
     Args:
-        tensor: a matrix; is overwritten.
+        tensor: a matrix, which is overwritten.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: the tensor is not a matrix.
 
     Example:
         >>> sg.nn.init.eye_(sg.empty(2, 3)).tolist()
@@ -202,15 +218,16 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's identity: each channel, as far as there are as many, passes through.
+    """Writes the identity of a convolution, which keeps as many channels as there are.
 
     Args:
-        tensor: [out, in / groups, ...] with one, two or three sizes of the kernel; is overwritten.
-        groups: of the convolution.
+        tensor: [out, in / groups, ...] with one to three dimensions of the kernel, which is overwritten.
+        groups: the number of groups of the convolution.
 
     Raises:
-        ValueError: other shapes, or out is not a multiple of groups.
+        ValueError: the tensor has another shape, or out is not a multiple of groups.
 
     Example:
         >>> sg.nn.init.dirac_(sg.empty(1, 1, 3)).tolist()
@@ -223,7 +240,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         )
     out, inside, *kernel = tensor.shape
     group = out // groups
-    # Output g * group + d takes input d of its group, at the middle of the kernel.
+    # Output g * group + d takes input d of its group, at the centre of the kernel.
     number = _core.arange(out, device=tensor.device).remainder(group)
     spot = number[:, None] == _core.arange(inside, device=tensor.device)
     for size in kernel:
@@ -233,16 +250,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 @no_grad()
+@described_by(_FANS, _ARGUMENTS)
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform numbers within gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
-
-    Args:
-        tensor: is overwritten.
-        gain: see calculate_gain().
-        generator: the stream to take from; None is the common one.
-
-    Raises:
-        ValueError: it has less than two dimensions.
+    """Draws uniform numbers within gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
 
     Example:
         >>> w = sg.nn.init.xavier_uniform_(sg.empty(3, 5))
@@ -252,16 +262,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 @no_grad()
+@described_by(_FANS, _ARGUMENTS)
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
-
-    Args:
-        tensor: is overwritten.
-        gain: see calculate_gain().
-        generator: the stream to take from; None is the common one.
-
-    Raises:
-        ValueError: it has less than two dimensions.
+    """Draws normal numbers with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
 
     Example:
         >>> w = sg.nn.init.xavier_normal_(sg.empty(3, 5))
@@ -270,6 +273,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 @no_grad()
+@described_by(_FANS, _ARGUMENTS)
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0.0,
@@ -277,17 +281,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform numbers within gain * sqrt(3 / fan) (He et al., 2015).
-
-    Args:
-        tensor: is overwritten.
-        a: the negative slope of "leaky_relu".
-        mode: "fan_in" keeps the variance forwards, "fan_out" backwards.
-        nonlinearity: see calculate_gain().
-        generator: the stream to take from; None is the common one.
-
-    Raises:
-        ValueError: less than two dimensions, or an unknown mode or non-linearity.
+    """Draws uniform numbers within gain * sqrt(3 / fan) (He et al., 2015).
 
     Example:
         >>> w = sg.nn.init.kaiming_uniform_(sg.empty(3, 5), nonlinearity="relu")
@@ -300,6 +294,7 @@ def kaiming_uniform_(
 
 
 @no_grad()
+@described_by(_FANS, _ARGUMENTS)
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0.0,
@@ -307,17 +302,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers of deviation gain / sqrt(fan) (He et al., 2015).
-
-    Args:
-        tensor: is overwritten.
-        a: the negative slope of "leaky_relu".
-        mode: "fan_in" keeps the variance forwards, "fan_out" backwards.
-        nonlinearity: see calculate_gain().
-        generator: the stream to take from; None is the common one.
-
-    Raises:
-        ValueError: less than two dimensions, or an unknown mode or non-linearity.
+    """Draws normal numbers with standard deviation gain / sqrt(fan) (He et al., 2015).
 
     Example:
         >>> w = sg.nn.init.kaiming_normal_(sg.empty(3, 5), mode="fan_out")
@@ -329,18 +314,17 @@ def kaiming_normal_(
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Rows or columns, whichever are fewer, that are orthonormal (Saxe et al., 2013).
+    """Writes orthonormal rows or columns, whichever are fewer (Saxe et al., 2013).
 
-    The numbers are drawn and made orthogonal on the CPU, then copied to the tensor's device.
+    They are drawn and orthogonalised on the CPU, then copied to the device of the tensor.
 
     Args:
-        tensor: [rows, ...], the rest counts as columns; is overwritten.
-        gain: a factor.
-        generator: the stream to take from; None is the common one.
+        tensor: [rows, ...], whose other dimensions count as columns; it is overwritten.
 
     Raises:
-        ValueError: it has less than two dimensions.
+        ValueError: the tensor has fewer than two dimensions.
 
     Example:
         >>> w = sg.nn.init.orthogonal_(sg.empty(2, 3))
@@ -354,23 +338,23 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     drawn = _core.randn(max(rows, columns), min(rows, columns), generator=generator, device="cpu")
     q, r = linalg.qr(drawn)
-    q = q * r.diagonal().sign()  # the uniform distribution needs the signs
+    q = q * r.diagonal().sign()  # for a uniform distribution
     q = q.T if rows < columns else q
     return tensor.copy_((q * gain).reshape(tensor.shape).to(tensor.device))
 
 
 @no_grad()
+@described_by(_ARGUMENTS)
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal numbers, with the same number of zeros in each column (Martens, 2010).
+    """Draws normal numbers, and sets the same number of elements in each column to zero (Martens, 2010).
 
     Args:
-        tensor: a matrix; is overwritten.
+        tensor: a matrix, which is overwritten.
         sparsity: the share of zeros.
-        std: deviation of the others.
-        generator: the stream to take from; None is the common one.
+        std: the standard deviation of the other elements.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: the tensor is not a matrix.
 
     Example:
         >>> w = sg.nn.init.sparse_(sg.empty(10, 3), sparsity=0.3)

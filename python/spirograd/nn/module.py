@@ -1,4 +1,4 @@
-"""Module: a function with parameters; modules nest."""
+"""Module: a function with parameters. Modules can be nested."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 
 class LoadResult(NamedTuple):
-    """What load_state_dict() gives."""
+    """The result of load_state_dict()."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
     def check(self) -> None:
-        """Raises ValueError if there are any."""
+        """Raises ValueError if there are missing or unexpected names."""
         if self.missing_keys or self.unexpected_keys:
             names = f"missing {self.missing_keys}, unexpected {self.unexpected_keys}"
             raise ValueError(f"load_state_dict: {names}; use the same model")
@@ -51,14 +51,14 @@ def _check_kind(op: str, name: str, value: Any, kind: Any, wanted: str) -> None:
 
 
 class Module:
-    """Base of all modules. Attributes that are Parameters or Modules belong to it; write forward().
+    """The base of all modules. Derive from it and write forward(). Parameters and modules in attributes belong to it.
 
-    Those in lists, tuples and dicts that are attributes belong to it as well, with names such as `blocks.0.weight`.
-    (One with more than a thousand entries, the first of them data, is data.) What is put into `__dict__`, or set by
-    object.__setattr__(), does not belong to it: that hides a module on purpose.
+    Parameters and modules in attributes that are lists, tuples or dicts belong to it as well, with names like
+    `blocks.0.weight`. (An attribute with more than a thousand entries, the first of which is data, counts as data.)
+    Entries of `__dict__`, and attributes set by object.__setattr__(), do not belong to it, which can hide a module.
 
     Attributes:
-        training: whether it is in training mode; train() and eval() set it.
+        training: whether the module is in training mode; train() and eval() set it.
 
     Example:
         >>> class Scale(sg.nn.Module):
@@ -72,7 +72,7 @@ class Module:
     """
 
     training: bool = True
-    _persistent: Mapping[str, bool] = {}  # the names of buffers, and whether state_dict() has them
+    _persistent: Mapping[str, bool] = {}  # the names of buffers, and whether state_dict() includes them
     _held_names: frozenset[str] = frozenset()  # the attributes that may hold modules and parameters
     _hooks: Hooks | None = None
     _shown: ClassVar[str | None] = None  # which arguments extra_repr() shows
@@ -80,7 +80,7 @@ class Module:
     def __init__(self) -> None:
         self.training = True
 
-    if not TYPE_CHECKING:  # to a checker, it would allow every attribute
+    if not TYPE_CHECKING:  # type checkers would allow every attribute
 
         def __setattr__(self, name: str, value: Any) -> None:
             refuse_other(self, name, value)
@@ -98,7 +98,7 @@ class Module:
             vars(self)["_held_names"] = frozenset(name for name, value in state.items() if kind_of(value) != "data")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes."""
+        """Computes the result of the module."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,18 +112,18 @@ class Module:
             _name_layer(self, error)
             raise
 
-    # ---- what belongs to it ----------------------------------------------------------------------------------------
+    # ---- parameters, buffers and modules ---------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that moves and is saved with the module, but is not trained.
+        """Adds a tensor that is moved and saved with the module, but not trained.
 
         Args:
-            name: the attribute.
-            tensor: its value; None for one that is not there.
-            persistent: whether state_dict() has it.
+            name: the name of the attribute.
+            tensor: its value, or None.
+            persistent: whether state_dict() includes it.
 
         Raises:
             KeyError: the name is empty, has a dot or is taken.
-            TypeError: neither a tensor nor None.
+            TypeError: tensor is neither a tensor nor None.
 
         Example:
             >>> layer = sg.nn.Identity()
@@ -140,12 +140,12 @@ class Module:
         """Adds a parameter.
 
         Args:
-            name: the attribute.
-            param: its value; None for one that is not there.
+            name: the name of the attribute.
+            param: its value, or None.
 
         Raises:
             KeyError: the name is empty, has a dot or is taken.
-            TypeError: neither a Parameter nor None.
+            TypeError: param is neither a Parameter nor None.
         """
         self._check_name("register_parameter", name, isinstance(vars(self).get(name), Parameter))
         _check_kind("register_parameter", name, param, Parameter, "a Parameter")
@@ -155,19 +155,19 @@ class Module:
         """Adds a module.
 
         Args:
-            name: the attribute.
-            module: its value; None for one that is not there.
+            name: the name of the attribute.
+            module: its value, or None.
 
         Raises:
             KeyError: the name is empty, has a dot or is taken.
-            TypeError: neither a module nor None.
+            TypeError: module is neither a module nor None.
         """
         self._check_name("add_module", name, isinstance(vars(self).get(name), Module))
         _check_kind("add_module", name, module, Module, "a module")
         Module.__setattr__(self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """add_module() by another name."""
+        """Calls add_module()."""
         self.add_module(name, module)
 
     def _check_name(self, op: str, name: str, replaces: bool) -> None:
@@ -179,7 +179,7 @@ class Module:
             raise KeyError(f"{op}: the attribute '{name}' already exists; use another name")
 
     def _own(self) -> tuple[list[tuple[str, Module]], list[tuple[str, Parameter]]]:
-        """Names and values of the modules and the parameters one level down."""
+        """The names and values of the direct modules and parameters."""
         modules: list[tuple[str, Module]] = []
         parameters: list[tuple[str, Parameter]] = []
         for name, value in vars(self).items():
@@ -204,7 +204,7 @@ class Module:
     def _walk(
         self, at: str, memo: set[Module], remove_duplicate: bool
     ) -> Iterator[tuple[str, Module, list[tuple[str, Parameter]]]]:
-        """This module and all below it: dotted name, module, and its own parameters."""
+        """Yields this module and all modules below it: dotted name, module, and direct parameters."""
         if self in memo:
             return
         if remove_duplicate:
@@ -215,7 +215,7 @@ class Module:
             yield from module._walk(f"{at}.{name}" if at else name, memo, remove_duplicate)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Names and modules one level down; each once."""
+        """Returns the names and the direct modules, each once."""
         seen: set[int] = set()
         for name, module in self._own()[0]:
             if id(module) not in seen:
@@ -223,39 +223,39 @@ class Module:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Modules one level down; each once."""
+        """Returns the direct modules, each once."""
         return (child for _, child in self.named_children())
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all below it, with dotted names.
+        """Returns this module and all modules below it, with dotted names.
 
         Args:
             memo: modules to leave out.
             prefix: the name of this module.
-            remove_duplicate: each module once, by its first name.
+            remove_duplicate: whether to return each module only once, with its first name.
         """
         walk = self._walk(prefix, set() if memo is None else memo, remove_duplicate)
         return ((at, module) for at, module, _ in walk)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below it.
+        """Returns this module and all modules below it.
 
         Args:
-            remove_duplicate: each module once.
+            remove_duplicate: whether to return each module only once.
         """
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Dotted names and parameters.
+        """Returns the dotted names and the parameters.
 
         Args:
-            prefix: stands before the names.
-            recurse: those of modules below as well.
-            remove_duplicate: each parameter once, by its first name.
+            prefix: the prefix of the names.
+            recurse: whether to include the modules below.
+            remove_duplicate: whether to return each parameter only once, with its first name.
         """
         walk = self._walk(prefix, set(), remove_duplicate) if recurse else [(prefix, self, self._own()[1])]
         return _named(((at, parameters) for at, _, parameters in walk), remove_duplicate)
@@ -263,31 +263,31 @@ class Module:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Dotted names and buffers; the arguments are those of named_parameters()."""
+        """Returns the dotted names and the buffers; the arguments are those of named_parameters()."""
         walk = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
         return _named(((at, module._own_buffers()) for at, module in walk), remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once.
+        """Returns all parameters, each once.
 
         Args:
-            recurse: those of modules below as well.
+            recurse: whether to include the modules below.
         """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers, each once.
+        """Returns all buffers, each once.
 
         Args:
-            recurse: those of modules below as well.
+            recurse: whether to include the modules below.
         """
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The module of a dotted name; "" is this one.
+        """Returns the module of a dotted name; "" is this module.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such name.
 
         Example:
             >>> sg.nn.Sequential(sg.nn.ReLU()).get_submodule("0")
@@ -296,18 +296,18 @@ class Module:
         return self._get(target, self.named_modules(remove_duplicate=False))
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name.
+        """Returns the parameter of a dotted name.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such name.
         """
         return self._get(target, self.named_parameters(remove_duplicate=False))
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name.
+        """Returns the buffer of a dotted name.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such name.
         """
         return self._get(target, self.named_buffers(remove_duplicate=False))
 
@@ -317,9 +317,9 @@ class Module:
                 return value
         raise AttributeError(f"{type(self).__name__} has no '{target}'; see named_modules() and state_dict()")
 
-    # ---- modes, types and places -----------------------------------------------------------------------------------
+    # ---- modes, types and devices ----------------------------------------------------------------------------------
     def train(self: M, mode: bool = True) -> M:
-        """Sets `training` here and below.
+        """Sets `training` in this module and all modules below it.
 
         Raises:
             ValueError: mode is neither True nor False.
@@ -331,11 +331,11 @@ class Module:
         return self
 
     def eval(self: M) -> M:
-        """train(False)."""
+        """Calls train(False)."""
         return self.train(False)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """Sets whether backward() reaches the parameters."""
+        """Sets whether backward() computes gradients of the parameters."""
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
         return self
@@ -366,14 +366,14 @@ class Module:
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Moves parameters and buffers, in place, to a device or a floating type; integer buffers keep their type.
+        """Moves parameters and buffers in place to a device or a floating type; integer buffers keep their type.
 
         Args:
-            args: what Tensor.to() takes.
-            kwargs: the same.
+            args: arguments of Tensor.to().
+            kwargs: arguments of Tensor.to(), by name.
 
         Raises:
-            TypeError: a type without fractions.
+            TypeError: the type is not a floating type.
 
         Example:
             >>> sg.nn.Linear(2, 2).to(sg.float64).weight.dtype
@@ -395,35 +395,35 @@ class Module:
         return self.to("cpu")
 
     def half(self: M) -> M:
-        """to(float16)."""
+        """Calls to(float16)."""
         return self.to(float16)
 
     def bfloat16(self: M) -> M:
-        """to(bfloat16)."""
+        """Calls to(bfloat16)."""
         return self.to(bfloat16)
 
     def float(self: M) -> M:
-        """to(float32)."""
+        """Calls to(float32)."""
         return self.to(float32)
 
     def double(self: M) -> M:
-        """to(float64)."""
+        """Calls to(float64)."""
         return self.to(float64)
 
     def type(self: M, dst_type: DTypeLike) -> M:
-        """Converts all parameters and buffers, integer ones too.
+        """Converts all parameters and buffers, also those of integers.
 
         Args:
-            dst_type: the type.
+            dst_type: the new type.
         """
         return self._convert(lambda x: x.to(dtype=dst_type))
 
     def to_empty(self: M, *, device: DeviceLike, recurse: bool = True) -> M:
-        """Moves parameters and buffers without their values, which are undefined then.
+        """Moves parameters and buffers without their values, which are undefined afterwards.
 
         Args:
-            device: where to.
-            recurse: those of modules below as well.
+            device: the new device.
+            recurse: whether to include the modules below.
         """
         with no_grad():
             for tensor in [*self.parameters(recurse), *self.buffers(recurse)]:
@@ -432,10 +432,10 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters.
+        """Resets the gradients of all parameters.
 
         Args:
-            set_to_none: drop them; False writes zeros.
+            set_to_none: whether to drop them instead of writing zeros.
         """
         parameters: list[Any] = list(self.parameters())
         parts = [q for p in parameters for q in (p.parts() if isinstance(p, StandIn) else (p,))]
@@ -445,12 +445,12 @@ class Module:
     def state_dict(
         self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
-        """Dotted names and values of parameters and persistent buffers; the values share memory with them.
+        """Returns the dotted names and the values of parameters and persistent buffers, which share their memory.
 
         Args:
-            destination: the dict to fill; None is a new one.
-            prefix: stands before the names.
-            keep_vars: the parameters themselves instead of their values.
+            destination: the dict to fill, by default a new one.
+            prefix: the prefix of the names.
+            keep_vars: whether to return the parameters themselves instead of their values.
         """
         state = {} if destination is None else destination
         for at, hook in self._state_hooks("state_pre"):
@@ -462,7 +462,7 @@ class Module:
         return state
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
-        """Dotted names of parameters and persistent buffers, and these."""
+        """Yields the dotted names and the parameters and persistent buffers."""
         for at, module, parameters in self._walk("", set(), False):
             dot = f"{at}." if at else ""
             for name, parameter in parameters:
@@ -475,17 +475,17 @@ class Module:
         """Copies values into parameters and buffers.
 
         Args:
-            state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too. Names may
-                have the "module." of DistributedDataParallel where this module's have not, and the reverse.
-            strict: every name must be there, and no other; only BatchNorm's num_batches_tracked may be missing.
-            assign: use the tensors themselves, with their types and devices, instead of copying into the present ones.
+            state_dict: dotted names and tensors or arrays, as in the result of state_dict(); also tensors of PyTorch.
+                Only one side may have the prefix "module." of DistributedDataParallel.
+            strict: whether the names must be the same; only num_batches_tracked of BatchNorm may be missing.
+            assign: whether to use the given tensors, with their types and devices, instead of copying them.
 
         Returns:
-            The names that were missing and those that were unexpected, as `missing_keys` and `unexpected_keys`.
+            The missing and the unexpected names, as `missing_keys` and `unexpected_keys`.
 
         Raises:
-            TypeError: the state is no dict.
-            ValueError: names (if strict) or shapes differ; nothing was copied, unless a hook decides about names then.
+            TypeError: state_dict is not a dict.
+            ValueError: names (if strict) or shapes differ; nothing was copied, unless a hook checks the names later.
 
         Example:
             >>> layer = sg.nn.Linear(2, 1, bias=False)
@@ -495,13 +495,13 @@ class Module:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = dict(self._state())
-        versions = getattr(state_dict, "_metadata", {})  # of classes, in files of PyTorch
+        versions = getattr(state_dict, "_metadata", {})  # versions of classes, in files of PyTorch
         state_dict = dict(_wrapped_alike(own, state_dict))
         missing: list[str] = []
         unexpected: list[str] = []
         for at, hook in self._state_hooks("load_pre"):
             hook(state_dict, at, versions.get(at[:-1], {}), strict, missing, unexpected, [])
-        # Files of before 2018 lack the counts of batches; the layer keeps its own.
+        # Files from before 2018 lack the counts of batches; the layer keeps its own.
         missing += [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
         unexpected += [name for name in state_dict if name not in own]
         result, after = LoadResult(missing, unexpected), self._state_hooks("load")
@@ -539,15 +539,15 @@ class Module:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Calls hook(module, args) before forward(); what it returns, if not None, are the arguments instead.
+        """Calls hook(module, args) before forward(). If it returns something, this replaces the arguments.
 
         Args:
-            hook: with with_kwargs it is called as hook(module, args, kwargs) and returns None or both.
-            prepend: before the other hooks.
-            with_kwargs: whether the hook sees arguments by name.
+            hook: the hook; with_kwargs calls hook(module, args, kwargs), which returns None or both.
+            prepend: whether it runs before the other hooks.
+            with_kwargs: whether the hook gets the arguments by name.
 
         Returns:
-            A handle; its remove() takes the hook away.
+            A handle whose remove() removes the hook.
 
         Example:
             >>> layer = sg.nn.Identity()
@@ -565,16 +565,16 @@ class Module:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Calls hook(module, args, output) after forward(); what it returns, if not None, is the output instead.
+        """Calls hook(module, args, output) after forward(). If it returns something, this replaces the output.
 
         Args:
-            hook: with with_kwargs it is called as hook(module, args, kwargs, output).
-            prepend: before the other hooks.
-            with_kwargs: whether the hook sees arguments by name.
-            always_call: also when forward() raises; the output is None then.
+            hook: the hook; with_kwargs calls hook(module, args, kwargs, output).
+            prepend: whether it runs before the other hooks.
+            with_kwargs: whether the hook gets the arguments by name.
+            always_call: whether to call it after an error in forward() as well, with None as output.
 
         Returns:
-            A handle; its remove() takes the hook away.
+            A handle whose remove() removes the hook.
 
         Example:
             >>> layer, shapes = sg.nn.Linear(3, 2), []
@@ -586,14 +586,14 @@ class Module:
         return register(self._with_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls hook(module, grad_output) when the gradients of the outputs are known; it may return others.
+        """Calls hook(module, grad_output) when the gradients of the outputs are known. It may return other ones.
 
         Args:
-            hook: grad_output is a tuple, one for each tensor that forward() returned.
-            prepend: before the other hooks.
+            hook: the hook; grad_output is a tuple with one gradient for each tensor that forward() returned.
+            prepend: whether it runs before the other hooks.
 
         Returns:
-            A handle; its remove() takes the hook away.
+            A handle whose remove() removes the hook.
         """
         return register(self._with_hooks().backward_pre, Hook(hook), prepend)
 
@@ -601,12 +601,12 @@ class Module:
         """Calls hook(module, grad_input, grad_output) when the gradients of the inputs are known.
 
         Args:
-            hook: both are tuples, one for each tensor; None where there is no gradient. What it returns, if not None,
-                is grad_input instead. Arguments by name and tensors inside of others are not among them.
-            prepend: before the other hooks.
+            hook: the hook; both arguments are tuples with a gradient, or None, for each tensor. If it returns
+                something, this replaces grad_input. Arguments by name and nested tensors are left out.
+            prepend: whether it runs before the other hooks.
 
         Returns:
-            A handle; its remove() takes the hook away.
+            A handle whose remove() removes the hook.
 
         Example:
             >>> layer = sg.nn.Linear(2, 1)
@@ -617,21 +617,22 @@ class Module:
         return register(self._with_hooks().backward, Hook(hook), prepend)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls hook(module, prefix, keep_vars) before state_dict() looks at this module, or at one that it is in."""
+        """Calls hook(module, prefix, keep_vars) before state_dict() of this module, or of a module above it."""
         return register(self._with_hooks().state_pre, Hook(hook), False)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls hook(module, state, prefix, {}) when state_dict() has this module's entries; it may change them."""
+        """Calls hook(module, state, prefix, {}) after state_dict(), whose entries of this module it may change."""
         return register(self._with_hooks().state, Hook(hook), False)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls a function before load_state_dict() compares names; it may change the state, which is a copy.
+        """Calls a hook before load_state_dict() compares names. It may change the state, which is a copy.
 
         Args:
-            hook: of (module, state, prefix, {}, strict, missing, unexpected, []); it may add names to both lists.
+            hook: a function of (module, state, prefix, {}, strict, missing, unexpected, []). It may add names to both
+                lists.
 
         Returns:
-            A handle; its remove() takes the hook away.
+            A handle whose remove() removes the hook.
 
         Example:
             >>> layer = sg.nn.Linear(2, 1, bias=False)
@@ -644,11 +645,11 @@ class Module:
         return register(self._with_hooks().load_pre, Hook(hook), False)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls hook(module, result) when values are loaded; names that it takes from the result are no error."""
+        """Calls hook(module, result) after loading. Names that it removes from the result do not raise an error."""
         return register(self._with_hooks().load, Hook(hook), False)
 
     def _state_hooks(self, kind: str) -> list[tuple[str, Callable[..., Any]]]:
-        """Those of this module and all in it, each with the prefix of its names."""
+        """The hooks of this module and all modules below it, each with the prefix of its names."""
         found: list[tuple[str, Callable[..., Any]]] = []
         for at, module in self.named_modules():
             if module._hooks is not None:
@@ -657,11 +658,11 @@ class Module:
                 found += [(dot, partial(hook.function, module)) for hook in hooks.values()]
         return found
 
-    # ---- looking ---------------------------------------------------------------------------------------------------
+    # ---- text ------------------------------------------------------------------------------------------------------
     def summary(self, *inputs: Any) -> Summary:
-        """A table of the modules: name and kind, shape of the output, number of parameters.
+        """Makes a table of the modules: name and class, shape of the output, number of parameters.
 
-        The model runs once, in evaluation mode, to see the shapes; without inputs they are left out.
+        The model runs once, in evaluation mode, to find the shapes; without inputs, there are none.
 
         Args:
             inputs: the arguments of an example call; a tuple of ints is the shape of a tensor of zeros.
@@ -682,11 +683,11 @@ class Module:
         return summary(self, inputs)
 
     def extra_repr(self) -> str:
-        """The text between the brackets of repr(): the arguments of a layer, nothing for other modules."""
+        """Returns the text in the parentheses of repr(): the arguments of a layer, nothing for other modules."""
         return shown_arguments(self, self._shown)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the modules with their sizes, and repr() to be opened."""
+        """The HTML that notebooks show: the summary, and repr() to unfold."""
         text = html.escape(repr(self))
         return f"{self.summary()._repr_html_()}<details><summary>repr</summary><pre>{text}</pre></details>"
 
@@ -698,7 +699,7 @@ class Module:
 
 
 def _name_layer(layer: Module, error: ValueError) -> None:
-    """Where inputs are on different devices, the layer of the package stands in place of the operation inside it."""
+    """Names the layer of this package instead of its operation in errors about inputs on different devices."""
     name, found, what = str(error).partition(": inputs are on different devices")
     if found and name.islower() and type(layer).__module__.startswith("spirograd.nn."):
         error.args = (f"{type(layer).__name__}{found}{what}",)
@@ -712,8 +713,8 @@ def _tree(name: str, lines: list[str], children: list[str]) -> str:
 
 
 def _wrapped_alike(own: Mapping[str, Any], state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The state with "module." before its names as the own names have it: a model may have been wrapped when its state
-    was saved, and not be now."""
+    """The state with the prefix "module." if the module's own names have it, and without it otherwise: a model may have
+    been wrapped when its state was saved, and not be wrapped now."""
     mark = "module."
     if not state or not own or not own.keys().isdisjoint(state):
         return state
@@ -726,19 +727,19 @@ def _wrapped_alike(own: Mapping[str, Any], state: Mapping[str, Any]) -> Mapping[
 
 
 def _tensor(value: Any) -> Tensor:
-    """The tensor of a state; PyTorch's come without NumPy in between, which has no bfloat16."""
+    """The value as a tensor. Tensors of PyTorch are not converted by NumPy, which has no bfloat16."""
     if isinstance(value, Tensor):
         return value
     return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else Tensor(value)
 
 
 def _like(own: Tensor, value: Tensor) -> Tensor:
-    """The value, of one number if the own tensor is one: old files have a number as a list of it."""
+    """The value, as a scalar if the own tensor is one: old files store scalars as lists of one number."""
     return value[0] if own.ndim == 0 and value.shape == (1,) else value
 
 
 def _named(groups: Iterable[tuple[str, list[tuple[str, T]]]], remove_duplicate: bool) -> Iterator[tuple[str, T]]:
-    """Dotted names and values of groups of tensors."""
+    """Yields the dotted names and values of groups of tensors."""
     seen: set[int] = set()
     for at, tensors in groups:
         for name, tensor in tensors:
@@ -752,7 +753,7 @@ bases[Module] = "module"
 
 
 class TensorModule(Module):
-    """A module from one tensor to one, for type checkers."""
+    """A module that maps a tensor to a tensor, for type checkers."""
 
     if TYPE_CHECKING:
 

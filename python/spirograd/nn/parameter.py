@@ -1,4 +1,4 @@
-"""The tensors of a module: parameters, also those that have no shape yet, and buffers."""
+"""The tensors of a module: parameters, also those without a shape yet, and buffers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Buffer", "Parameter", "UninitializedParameter"]
 class Parameter(Tensor):
     """A tensor that a module lists among its parameters.
 
-    Of complex numbers the parts are parameters: `weight.real` and `weight.imag`.
+    The parts of a complex parameter are parameters: `weight.real` and `weight.imag`.
 
     Args:
-        data: a tensor (its memory is shared) or values; None is an empty tensor.
-        requires_grad: whether backward() reaches it.
+        data: a tensor, whose memory is shared, or values; by default an empty tensor.
+        requires_grad: whether backward() computes its gradient.
 
     Example:
         >>> sg.nn.Parameter(sg.zeros(2)).requires_grad
@@ -35,7 +35,7 @@ class Parameter(Tensor):
 
 
 class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet. It keeps its place and type, and becomes an ordinary one."""
+    """A parameter without a shape yet. It has a device and a type, and becomes an ordinary parameter later."""
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
@@ -44,7 +44,7 @@ class UninitializedParameter(Parameter):
         pass
 
     def become(self, value: Tensor) -> None:
-        """Becomes an ordinary parameter of this value."""
+        """Becomes an ordinary parameter with this value."""
         with no_grad():
             self.data = value.detach()
         self.__class__ = Parameter  # type: ignore[assignment]
@@ -54,8 +54,8 @@ class Buffer(Tensor):
     """A tensor that becomes a buffer of the module whose attribute it is, as with register_buffer().
 
     Args:
-        data: a tensor (its memory is shared) or values; None is an empty tensor.
-        persistent: whether state_dict() has it.
+        data: a tensor, whose memory is shared, or values; by default an empty tensor.
+        persistent: whether state_dict() includes it.
 
     Example:
         >>> layer = sg.nn.Identity()

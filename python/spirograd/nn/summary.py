@@ -23,9 +23,9 @@ class Summary:
     """A table of modules; print() shows it.
 
     Attributes:
-        lines: of each module its depth, its name, the shape of its output, and the parameters in and below it.
-        parameters: how many numbers the model has, each once.
-        trained: how many of them have a gradient.
+        lines: the depth, the name, the shape of the output and the number of parameters of each module.
+        parameters: the number of elements of all parameters, each counted once.
+        trained: the number of those that have a gradient.
     """
 
     def __init__(self, lines: list[_Line], parameters: int, trained: int) -> None:
@@ -55,7 +55,7 @@ class Summary:
 
 
 def summary(model: Any, inputs: tuple[Any, ...]) -> Summary:
-    """What Module.summary() gives."""
+    """Makes the table of Module.summary()."""
     shapes = _shapes(model, tuple(_example(model, x) for x in inputs)) if inputs else {}
     lines: list[_Line] = []
 
@@ -71,7 +71,7 @@ def summary(model: Any, inputs: tuple[Any, ...]) -> Summary:
 
 
 def _example(model: Any, x: Any) -> Any:
-    """The tensor of zeros that a shape stands for."""
+    """The tensor of zeros of a shape; other arguments as they are."""
     if not (isinstance(x, tuple) and all(isinstance(size, int) for size in x)):
         return x
     like = next(model.parameters(), None)
@@ -79,7 +79,7 @@ def _example(model: Any, x: Any) -> Any:
 
 
 def _shapes(model: Any, inputs: tuple[Any, ...]) -> dict[int, str]:
-    """Of each module that ran the shape of its output, by its id."""
+    """The shape of the output of each called module, by its id."""
     shapes: dict[int, str] = {}
 
     def see(module: Any, args: Any, output: Any) -> None:

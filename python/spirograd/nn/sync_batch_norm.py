@@ -1,4 +1,4 @@
-"""BatchNorm whose batch is that of all processes."""
+"""BatchNorm over the batches of all processes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .. import _core, distributed
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from ._arguments import described
 from .module import Module
-from .normalization import _BatchNorm
+from .normalization import _BatchNorm, _RunningNorm
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
@@ -16,26 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["SyncBatchNorm"]
 
 
+@described(_BatchNorm, _RunningNorm)
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over the batches of all processes together: [n, channels, ...].
+    """Normalises each channel over the batches of all processes together: [n, channels, ...].
 
-    In training, each process's count, mean and sum of squared differences travel in one collective; they are put
-    together by the formula of Chan, Golub and LeVeque (1979), which does not subtract large numbers from each other. In
-    evaluation, and with one process, it is BatchNorm.
+    In training, the count, the mean and the sum of squared differences of each process are sent in one collective. They
+    are combined by the formula of Chan, Golub and LeVeque (1979), which does not subtract large numbers from each
+    other. In evaluation, and with a single process, it is BatchNorm.
 
     Args:
-        num_features: the number of channels.
-        eps: is added to the variance.
-        momentum: the share of a new batch in the running values; None: their plain mean.
-        affine: whether there are a weight and a bias.
-        track_running_stats: whether there are running values.
-        process_group: the processes; None: all.
-        device: where the parameters are.
-        dtype: their type.
-        bias: whether there is a bias, with affine.
-
-    Raises:
-        ValueError: later: another shape.
+        process_group: the processes, by default all.
 
     Example:
         >>> sg.nn.SyncBatchNorm(3)(sg.rand(4, 3, 5)).shape
@@ -97,14 +88,14 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """A module in which each BatchNorm is a SyncBatchNorm with the same parameters and buffers.
+        """Replaces each BatchNorm in a module by a SyncBatchNorm with the same parameters and buffers.
 
         Args:
-            module: a model; what is in it is replaced.
-            process_group: the processes; None: all.
+            module: the module, which is changed.
+            process_group: the processes, by default all.
 
         Returns:
-            The module; if it is a BatchNorm itself, the new one.
+            The module, or the new one if the module is a BatchNorm itself.
 
         Example:
             >>> model = sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.BatchNorm1d(3))
@@ -133,7 +124,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 def _replace(parent: Module, name: str, child: Module) -> None:
-    """Puts a module where the one with this name is: an attribute, or an entry of a list or dict that is one."""
+    """Replaces the child of this name: an attribute, or an entry of an attribute that is a list or dict."""
     first, *rest = name.split(".")
     if not rest:
         setattr(parent, first, child)

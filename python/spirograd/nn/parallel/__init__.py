@@ -1,4 +1,4 @@
-"""Modules over several processes."""
+"""Modules that several processes train together."""
 
 from .distributed import DistributedDataParallel as DistributedDataParallel
 from .one_device import DataParallel, data_parallel, gather, parallel_apply, replicate, scatter

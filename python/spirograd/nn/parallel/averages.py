@@ -1,4 +1,4 @@
-"""What becomes of gradients when backward() ends: their mean over all processes, in one collective."""
+"""Averages gradients over all processes, in one collective at the end of backward()."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _alive: weakref.WeakSet[Averages] = weakref.WeakSet()
 
 
 def are_averaged(tensors: Iterable[Tensor]) -> list[bool]:
-    """Of each tensor, whether DistributedDataParallel makes a mean of its gradient."""
+    """For each tensor, whether DistributedDataParallel averages its gradient."""
     known = {id(p) for averages in _alive if averages.processes > 1 for p in averages.parameters}
     return [id(t) in known for t in tensors]
 
 
 class Averages:
-    """Makes the gradients of some parameters their means over all processes.
+    """Averages the gradients of some parameters over all processes.
 
     Args:
-        parameters: of the model, in the same order in all processes.
+        parameters: the parameters of the model, in the same order in all processes.
         group: the processes.
         tree: whether sums have a fixed order; see DistributedDataParallel.
 
     Attributes:
-        last: whether the pass under way is the last of its step, so that the mean is made after it.
+        last: whether the current pass is the last of its step, after which gradients are averaged.
         begin: the first node of the forward passes since the last backward().
     """
 
@@ -42,7 +42,7 @@ class Averages:
         _alive.add(self)
 
     def arrived(self, anchor: Tensor) -> None:
-        """Called by backward() when the gradients of all parameters are written; `anchor` is the leaf that called."""
+        """Called by backward() when the gradients of all parameters are written; `anchor` is the leaf of the call."""
         anchor.grad = self.begin = None
         trained = [p for p in self.parameters if p.requires_grad]
         if self._sums is not None:
@@ -58,7 +58,7 @@ class Averages:
         gradients = []
         with no_grad():
             for p in trained:
-                if p.grad is None:  # unused here, and maybe not elsewhere
+                if p.grad is None:  # unused in this process, but maybe not in others
                     p.grad = _core.zeros_like(p.detach())
                 gradients.append(p.grad)
             for group in self._pairs or [self.group]:
@@ -66,7 +66,7 @@ class Averages:
 
 
 def _taken(parameters: list[Tensor]) -> list[Tensor]:
-    """The gradients, which the parameters no longer have; zeros where there are none."""
+    """Takes the gradients from the parameters; zeros for missing ones."""
     found = []
     for p in parameters:
         found.append(_core.zeros_like(p.detach()) if p.grad is None else p.grad)
@@ -75,9 +75,9 @@ def _taken(parameters: list[Tensor]) -> list[Tensor]:
 
 
 class TreeSums:
-    """Sums of lists of tensors in a balanced tree: neighbours first, then neighbours of those.
+    """Sums of lists of tensors in a balanced tree: first pairs of neighbours, then pairs of these sums.
 
-    The sum of 2 * n lists is that of the first n plus that of the others, whoever computes these.
+    The sum of 2 * n lists is the sum of the first n plus the sum of the others, no matter which processes compute them.
 
     Example:
         >>> sums = sg.nn.parallel.averages.TreeSums()
@@ -88,16 +88,16 @@ class TreeSums:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[int, list[Tensor]]] = []  # how many lists each is of, falling
+        self._parts: list[tuple[int, list[Tensor]]] = []  # the number of lists of each sum, in descending order
 
     def add(self, tensors: list[Tensor]) -> None:
-        """Adds a list."""
+        """Adds a list of tensors."""
         self._parts.append((1, tensors))
         while len(self._parts) > 1 and self._parts[-1][0] == self._parts[-2][0]:
             self._join()
 
     def total(self) -> list[Tensor]:
-        """The sum; the next add() begins anew."""
+        """Returns the sum; the next add() starts a new one."""
         while len(self._parts) > 1:
             self._join()
         return self._parts.pop()[1]
@@ -110,9 +110,9 @@ class TreeSums:
 
 
 def pairs() -> list[Any]:
-    """Groups of this process and one other, in which sums one after the other make a balanced tree over all processes.
+    """Groups of this process and one other. Sums in one group after the other form a balanced tree over all processes.
 
-    A sum of two does not depend on who computes it: both orders give the same bits.
+    A sum of two does not depend on the process that computes it: both orders give the same bits.
     """
     rank, size = distributed.get_rank(), distributed.get_world_size()
     if size & (size - 1):
@@ -122,7 +122,7 @@ def pairs() -> list[Any]:
     found, distance = [], 1
     while distance < size:
         for first in range(size):
-            if not first & distance:  # every process makes every group
+            if not first & distance:  # every process creates every group
                 group = distributed.new_group([first, first | distance])
                 if rank in (first, first | distance):
                     found.append(group)

@@ -42,37 +42,38 @@ class _End(Function):
 
 
 class DistributedDataParallel(Module):
-    """A model of which each process has a copy, and feeds it with data of its own; after backward(), the gradients in
-    all processes are the means over all processes. So the copies stay equal.
+    """A model that each process has a copy of, and trains on its own data. After backward(), the gradients in all
+    processes are the means over all processes, so that the copies stay equal.
 
-    Gradients travel in one collective when backward() is done. On a GPU it ends when something needs it, so that the
-    next step can be recorded meanwhile; an error in it is raised there. Parameters that backward() did not reach take
-    part as zeros, so processes need not use the same ones. Frozen ones take no part. Each process counts the same,
-    whatever the size of its batch.
+    Gradients are sent in one collective at the end of backward(). On a GPU, it ends when something needs its result, so
+    that the next step can be recorded meanwhile; an error in it is raised there. Parameters that backward() did not
+    reach count as zeros, so processes need not use the same ones. Frozen parameters are left out. All processes
+    have the same weight, regardless of the sizes of their batches.
 
     Args:
         module: the model, on the device of this process.
-        device_ids: accepted for PyTorch's sake: the model is where it is.
-        output_device: likewise.
-        broadcast_buffers: in training, each forward pass begins with the buffers of the first process, such as the
-            statistics of BatchNorm.
-        init_sync: compare parameters and buffers at the beginning, and take those of the first process.
-        process_group: the processes; None: all.
-        reproducible: micro-batches (backward() under no_sync(), and the one after it) and processes are summed in one
-            balanced tree. Where 1, 2 and 4 processes share out the same micro-batches in order, a power of two for
-            each, they get the same bits. Needs memory for the logarithm of the micro-batches in gradients, and a
-            collective for each doubling of the processes. Until the last micro-batch, .grad is None.
-        find_unused_parameters: accepted; unused ones are no problem.
-        bucket_cap_mb: accepted; there are no buckets.
-        gradient_as_bucket_view: accepted; gradients are never copied to buckets.
-        static_graph: accepted.
+        device_ids: accepted for compatibility with PyTorch; the model stays on its device.
+        output_device: accepted for compatibility with PyTorch.
+        broadcast_buffers: whether each forward pass in training starts with the buffers of the first process, such as
+            the statistics of BatchNorm.
+        init_sync: whether to compare the parameters and buffers first, and to copy those of the first process.
+        process_group: the processes, by default all.
+        reproducible: whether to sum micro-batches (backward() under no_sync(), and the one after it) and processes in
+            one balanced tree. 1, 2 and 4 processes then get the same bits from the same micro-batches, if these are
+            divided in order, a power of two for each process. This needs memory for as many gradients as the logarithm
+            of the number of micro-batches, and a collective for each doubling of the processes. Until the last
+            micro-batch, .grad is None.
+        find_unused_parameters: accepted for compatibility with PyTorch; unused parameters are allowed.
+        bucket_cap_mb: accepted for compatibility with PyTorch; there are no buckets.
+        gradient_as_bucket_view: accepted for compatibility with PyTorch; gradients are never copied to buckets.
+        static_graph: accepted for compatibility with PyTorch.
 
     Attributes:
         module: the model.
 
     Raises:
-        ValueError: nothing is to be trained, the processes have different models, or reproducible with a number of
-            processes that is no power of two, or in a group.
+        ValueError: there is no parameter to train, the processes have different models, or reproducible is set and the
+            number of processes is not a power of two, or process_group is given.
 
     Example:
         >>> sg.distributed.init_process_group()
@@ -107,7 +108,7 @@ class DistributedDataParallel(Module):
             raise TypeError(f"DistributedDataParallel: module is a {type(module).__name__}; pass an sg.nn.Module")
         parameters = list(module.parameters())
         if not any(p.requires_grad for p in parameters):
-            raise ValueError("DistributedDataParallel: no parameter wants a gradient; use the module itself")
+            raise ValueError("DistributedDataParallel: no parameter requires a gradient; use the module itself")
         if reproducible and process_group is not None:
             raise ValueError("DistributedDataParallel: reproducible=True in a group; leave out process_group")
         self.module = module
@@ -120,9 +121,9 @@ class DistributedDataParallel(Module):
             state = [t.detach() for t in (*parameters, *module.buffers())]
             distributed.broadcast_coalesced(state, self._first, process_group)
         self._averages = Averages(parameters, process_group, reproducible)
-        # backward() takes nodes in the reverse of the order in which they were made, and writes the gradients of leaves
-        # in the order in which they arrived. So that of this leaf, which only the first node of a forward pass reads,
-        # is written when those of all parameters are, whichever it reached.
+        # backward() visits nodes in the reverse order of their creation, and writes the gradients of leaves in the
+        # order of their arrival. Only the first node of a forward pass reads this leaf, so its gradient is written
+        # after those of all parameters that backward() reached.
         self._anchor = zeros((), requires_grad=True)
         self._anchor.register_post_accumulate_grad_hook(self._averages.arrived)
         self._syncs = True
@@ -144,14 +145,14 @@ class DistributedDataParallel(Module):
         return rebuild(leaves)
 
     def _beginning(self) -> Tensor:
-        """The first node. Passes before one backward() share it, because it must be older than all that they make."""
+        """The first node. Passes before one backward() share it, because it must be older than all nodes of theirs."""
         if self._averages.begin is None:
             self._averages.begin = _Begin.apply(self._anchor)
         return self._averages.begin
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Forward passes inside belong to micro-batches before the last of a step: their gradients are only added up.
+        """Marks forward passes as micro-batches before the last one of a step: their gradients are only added up.
 
         Example:
             >>> net = sg.nn.parallel.DistributedDataParallel(sg.nn.Linear(1, 1, bias=False))
@@ -168,7 +169,7 @@ class DistributedDataParallel(Module):
             self._syncs = before
 
     def _compare(self) -> None:
-        """ValueError, in all processes, unless all have the same parameters and buffers."""
+        """Raises ValueError in all processes, unless all have the same parameters and buffers."""
         tensors = [*self.module.named_parameters(), *self.module.named_buffers()]
         own = {name: (list(t.shape), t.dtype.name) for name, t in tensors}
         trained = [name for name, p in self.module.named_parameters() if p.requires_grad]
@@ -184,7 +185,7 @@ class DistributedDataParallel(Module):
                     )
                     raise ValueError(
                         f"DistributedDataParallel: {name} is {here} in process {rank} and {there} in process "
-                        f"{ranks[0]}; make the same model in all"
+                        f"{ranks[0]}; create the same model in all"
                     )
             if other_trained != first_trained:
                 name = next(iter(set(first_trained) ^ set(other_trained)), "another order")

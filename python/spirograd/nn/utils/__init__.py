@@ -1,4 +1,4 @@
-"""Functions of all gradients or all parameters of a model."""
+"""Functions for all gradients or all parameters of a model."""
 
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize

@@ -1,4 +1,4 @@
-"""Clips gradients. Nothing is read back: norms and factors stay on the device."""
+"""Gradient clipping. Norms and factors stay on the device, and nothing is read back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import Any, TypeAlias
 
 from ... import _core
 from ..._core import Tensor
+from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
 from ...base.stand_in import StandIn
 from ...base.whole import Whole
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
+
+_ARGUMENTS = """
+Args:
+    parameters: one or several tensors; those without a gradient are skipped.
+    max_norm: the largest norm that is not changed.
+    norm_type: the order of the norm; float("inf") is the largest magnitude.
+    error_if_nonfinite: whether to read the norm, and raise an error if it is infinite or NaN.
+    foreach: accepted for compatibility with PyTorch.
+"""
 
 
 def _listed(tensors: Any) -> list[Any]:
@@ -38,22 +48,20 @@ def _of_order(tensors: list[Tensor], order: float) -> Tensor:
     return _core.norm(_core.stack(norms), order)
 
 
+@described_by(_ARGUMENTS)
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all elements of all tensors.
+    """Returns the norm of all elements of all tensors.
 
     Args:
-        tensors: one or several, of any shapes.
-        norm_type: its order; float("inf") is the largest magnitude.
-        error_if_nonfinite: read the norm and raise when it is no number.
-        foreach: accepted for PyTorch's sake.
+        tensors: one or several tensors, of any shapes.
 
     Returns:
-        [], on the device of the first tensor; float32 of half types.
+        A scalar on the device of the first tensor; float32 for half types.
 
     Raises:
-        Error: error_if_nonfinite, and the norm is infinite or NaN.
+        Error: error_if_nonfinite is set, and the norm is infinite or NaN.
 
     Example:
         >>> sg.nn.utils.get_total_norm([sg.tensor([3.0]), sg.tensor([[4.0]])]).item()
@@ -64,26 +72,24 @@ def get_total_norm(
         return _core.zeros(())
     with no_grad():
         each = [t.abs() if _core.is_complex(t) else t for t in each]
-        order = float(norm_type)  # the name "inf" as well
+        order = float(norm_type)  # also of the text "inf"
         total = _euclidean(each) if order == 2 else _of_order(each, order)
     if error_if_nonfinite and not total.isfinite().item():
         raise _core.Error(
-            f"get_total_norm: the norm of order {norm_type} is {total.item()}; look for what made it, or leave out "
+            f"get_total_norm: the norm of order {norm_type} is {total.item()}; find its cause, or leave out "
             "error_if_nonfinite"
         )
     return total
 
 
+@described_by(_ARGUMENTS)
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiplies gradients in place by max_norm / total_norm, where that is less than 1.
+    """Multiplies gradients in place by max_norm / total_norm, if that is less than 1.
 
     Args:
-        parameters: whose gradients.
-        max_norm: the largest norm that is left as it is.
-        total_norm: [], as get_total_norm() gives it.
-        foreach: accepted for PyTorch's sake.
+        total_norm: the norm that get_total_norm() returned.
 
     Example:
         >>> w = sg.zeros(2, requires_grad=True)
@@ -101,6 +107,7 @@ def clip_grads_with_norm_(
             g.mul_(factor.to(g.device))
 
 
+@described_by(_ARGUMENTS)
 def clip_grad_norm_(
     parameters: Tensors,
     max_norm: float,
@@ -108,20 +115,13 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales gradients in place so that the norm of all of them is at most max_norm.
-
-    Args:
-        parameters: whose gradients; those without one stay.
-        max_norm: the largest norm that is left as it is.
-        norm_type: its order; float("inf") is the largest magnitude.
-        error_if_nonfinite: read the norm and raise when it is no number.
-        foreach: accepted for PyTorch's sake.
+    """Scales gradients in place so that their total norm is at most max_norm.
 
     Returns:
-        The norm before, []; reading it runs what is pending.
+        The norm before, a scalar; reading it runs the pending work.
 
     Raises:
-        Error: error_if_nonfinite, and the norm is infinite or NaN; nothing was changed.
+        Error: error_if_nonfinite is set, and the norm is infinite or NaN; nothing was changed.
 
     Example:
         >>> w = sg.zeros(2, requires_grad=True)
@@ -137,13 +137,12 @@ def clip_grad_norm_(
     return total
 
 
+@described_by(_ARGUMENTS)
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Brings each element of the gradients into [-clip_value, clip_value], in place.
+    """Clamps each element of the gradients to [-clip_value, clip_value], in place.
 
     Args:
-        parameters: whose gradients.
         clip_value: the largest magnitude.
-        foreach: accepted for PyTorch's sake.
 
     Example:
         >>> w = sg.zeros(2, requires_grad=True)

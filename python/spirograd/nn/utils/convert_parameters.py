@@ -1,4 +1,4 @@
-"""All parameters as one vector."""
+"""Conversion between parameters and one vector."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ...base.grad_mode import no_grad
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all tensors, one after another; gradients run through it.
+    """Concatenates the elements of all tensors to a vector, which has a gradient.
 
     Args:
-        parameters: of any shapes, on one device.
+        parameters: tensors of any shapes, on one device.
 
     Returns:
-        [n], n the number of all elements.
+        [n], where n is the number of all elements.
 
     Example:
         >>> sg.nn.utils.parameters_to_vector([sg.zeros(2, 2), sg.ones(1)]).tolist()
@@ -29,8 +29,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Copies the elements of a vector into tensors, in order.
 
     Args:
-        vec: [n], n the number of all elements.
-        parameters: of any shapes; their values are replaced.
+        vec: [n], where n is the number of all elements.
+        parameters: tensors of any shapes, which are overwritten.
 
     Raises:
         ValueError: the sizes differ; nothing was copied.
@@ -45,7 +45,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     sizes = [p.numel() for p in tensors]
     if list(vec.shape) != [sum(sizes)]:
         raise ValueError(
-            f"vector_to_parameters: a vector of shape {list(vec.shape)} for {sum(sizes)} elements; pass one of each"
+            f"vector_to_parameters: a vector of shape {list(vec.shape)} for {sum(sizes)} elements; use the same number"
         )
     with no_grad():
         for p, part in zip(tensors, _core.split(vec.detach(), sizes), strict=True):

@@ -1,4 +1,4 @@
-"""Weights of a norm of their own, weights whose largest singular value is 1, and orthogonal ones."""
+"""Parametrizations: weight normalisation, spectral normalisation, and orthogonal weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["orthogonal", "remove_spectral_norm", "remove_weight_norm", "spectral
 
 
 def norm_of_slices(weight: Tensor, dim: int | None) -> Tensor:
-    """The norm for each index of a dimension, which stays, or of the whole weight."""
+    """The norm for each index of a dimension, which is kept, or of the whole weight."""
     if dim is None:
         return vector_norm(weight)
     return vector_norm(weight, 2, [i for i in range(weight.ndim) if i != dim % weight.ndim], keepdim=True)
@@ -58,7 +58,7 @@ class _SpectralNorm(Module):
         return weight.movedim(self.dim, 0).flatten(1) if weight.ndim > 1 else weight.unsqueeze(1)
 
     def _follow(self, matrix: Tensor, times: int) -> None:
-        """The power method: _u and _v become the first singular vectors."""
+        """Updates _u and _v, which approach the first singular vectors, by the power method."""
         for _ in range(times):
             self._u.copy_(normalize(matrix @ self._v, dim=0, eps=self.eps))
             self._v.copy_(normalize(matrix.mT @ self._u, dim=0, eps=self.eps))
@@ -85,7 +85,7 @@ def _orthogonalised(x: Tensor) -> Tensor:
 class _Orthogonal(Module):
     _shown = ""
 
-    base: Tensor  # where the map starts from, [n, n], if it is used
+    base: Tensor  # the start of the map, [n, n], with use_trivialization
 
     def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class _Orthogonal(Module):
         return made.mT if self._wide else made
 
     def right_inverse(self, weight: Tensor) -> Tensor:
-        """The originals of which this weight is made, or, with a base, which leave it as it is."""
+        """The original of this weight, or, with a base, the original that does not change it."""
         with no_grad():
             q = weight.mT if self._wide else weight
             n, k = q.shape[-2:]
@@ -134,18 +134,18 @@ def orthogonal(
     orthonormal.
 
     Args:
-        module: whose weight it is.
-        name: its name; [..., n, k].
-        orthogonal_map: what makes orthogonal matrices of any: "matrix_exp", "cayley" or "householder"; None: the first
-            for square weights, else the last. "matrix_exp" alone needs nothing of LAPACK.
-        use_trivialization: whether training starts from the orthogonal matrix next to the weight, which is kept as a
-            buffer `base`.
+        module: the module of the weight.
+        name: the name of the weight, [..., n, k].
+        orthogonal_map: the map from any matrix to an orthogonal one: "matrix_exp", "cayley" or "householder"; by
+            default the first for square weights, else the last. Only "matrix_exp" does not need LAPACK.
+        use_trivialization: whether training starts from the orthogonal matrix nearest to the weight, which is kept as
+            the buffer `base`.
 
     Returns:
         The module.
 
     Raises:
-        ValueError: another map, or a weight of fewer than two dimensions.
+        ValueError: orthogonal_map is unknown, or the weight has fewer than two dimensions.
 
     Example:
         >>> layer = sg.nn.utils.parametrizations.orthogonal(sg.nn.Linear(3, 3))
@@ -154,7 +154,7 @@ def orthogonal(
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor) or weight.ndim < 2:
-        raise ValueError(f"orthogonal: {type(module).__name__} has no matrix '{name}'; name one")
+        raise ValueError(f"orthogonal: {type(module).__name__} has no matrix '{name}'; pass the name of one")
     if orthogonal_map is None:
         orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
@@ -166,14 +166,14 @@ def orthogonal(
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Splits a weight into its size and its direction (Salimans and Kingma, 2016): weight = g v / norm(v).
+    """Splits a weight into its norm and its direction (Salimans and Kingma, 2016): weight = g v / norm(v).
 
     `module.parametrizations.NAME` has them as `original0` (g) and `original1` (v).
 
     Args:
-        module: whose weight it is.
-        name: its name.
-        dim: one size for each index of this dimension; None: one size.
+        module: the module of the weight.
+        name: the name of the weight.
+        dim: the dimension that has one norm for each index; None for one norm of the whole weight.
 
     Returns:
         The module.
@@ -190,15 +190,14 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divides a weight by its largest singular value (Miyato et al., 2018), which the power method follows: so many
-    iterations each time the weight is read in training.
+    """Divides a weight by its largest singular value (Miyato et al., 2018), which the power method approximates.
 
     Args:
-        module: whose weight it is.
-        name: its name.
-        n_power_iterations: 1 or more.
-        eps: the least length that is divided by.
-        dim: the dimension of the outputs; None: 0, but 1 for transposed convolutions.
+        module: the module of the weight.
+        name: the name of the weight.
+        n_power_iterations: the number of iterations, 1 or more, each time the weight is read in training.
+        eps: the lower bound of divisors.
+        dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
 
     Returns:
         The module.
@@ -219,7 +218,7 @@ def spectral_norm(
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Makes the weight an ordinary parameter again, with its value of now."""
+    """Makes the weight an ordinary parameter again, with its current value."""
     remove_parametrizations(module, name)
     return module
 

@@ -1,4 +1,4 @@
-"""Parameters that are computed from others each time they are read."""
+"""Parameters that are computed from other parameters each time they are read."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _cache: dict[tuple[int, str], Tensor] | None = None
 
 
 class ParametrizationList(ModuleList):
-    """The modules that make a tensor, and what they make it from: `original`, or `original0`, `original1` ...
+    """The modules that compute a tensor, and its originals: `original`, or `original0`, `original1` ...
 
     Args:
-        modules: each on the result of the one before.
-        original: the tensor before. It stays the same parameter, or buffer, unless there are several originals.
-        unsafe: accepted; shapes are not checked.
+        modules: the modules; each takes the result of the previous one.
+        original: the original tensor. A single original stays the same parameter or buffer.
+        unsafe: accepted for compatibility with PyTorch; shapes are not checked.
 
     Attributes:
-        is_tensor: whether there is one original.
-        ntensors: how many there are otherwise.
+        is_tensor: whether there is a single original.
+        ntensors: the number of originals otherwise.
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -51,7 +51,7 @@ class ParametrizationList(ModuleList):
             _keep(self, f"original{i}", Parameter(copy, original.requires_grad) if is_parameter else copy)
 
     def originals(self) -> list[Tensor]:
-        """What the tensor is made from."""
+        """The originals of the tensor."""
         names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
@@ -63,10 +63,10 @@ class ParametrizationList(ModuleList):
         return value  # type: ignore[no-any-return]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Changes the originals so that the modules make this value of them.
+        """Changes the originals so that the modules compute this value.
 
         Args:
-            value: what the tensor shall be.
+            value: the new value of the tensor.
 
         Raises:
             RuntimeError: a module has no right_inverse().
@@ -85,7 +85,7 @@ class ParametrizationList(ModuleList):
 
 
 def _keep(module: Module, name: str, tensor: Tensor) -> None:
-    """A parameter, or else a buffer."""
+    """Sets a parameter, or a buffer if the tensor is not a parameter."""
     if isinstance(tensor, Parameter):
         setattr(module, name, tensor)
     else:
@@ -94,7 +94,7 @@ def _keep(module: Module, name: str, tensor: Tensor) -> None:
 
 @contextlib.contextmanager
 def cached() -> Iterator[None]:
-    """Inside, each parametrized tensor is computed once.
+    """Computes each parametrized tensor only once inside the block.
 
     Example:
         >>> with sg.nn.utils.parametrize.cached():
@@ -127,16 +127,16 @@ def _property(name: str) -> property:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Computes a parameter of a module by another module from now on.
+    """Makes a module compute a parameter of another module from now on.
 
-    Its value before becomes `module.parametrizations.NAME.original`, through the parametrization's right_inverse() if
-    it has one; with that, the tensor can be set as before.
+    The value becomes `module.parametrizations.NAME.original`, by right_inverse() of the parametrization if it has this
+    method; with it, the tensor can still be set.
 
     Args:
-        module: whose parameter it is.
-        tensor_name: its name.
-        parametrization: from the original to the value.
-        unsafe: accepted; shapes are not checked.
+        module: the module of the parameter.
+        tensor_name: the name of the parameter.
+        parametrization: the module that maps the original to the value.
+        unsafe: accepted for compatibility with PyTorch; shapes are not checked.
 
     Returns:
         The module.
@@ -184,22 +184,22 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     """Makes a tensor an ordinary parameter again.
 
     Args:
-        module: whose tensor it is.
-        tensor_name: its name.
-        leave_parametrized: it gets the computed value; False: the original.
+        module: the module of the tensor.
+        tensor_name: the name of the tensor.
+        leave_parametrized: whether the tensor gets the computed value, instead of the original.
 
     Returns:
         The module.
 
     Raises:
-        ValueError: it is not parametrized.
+        ValueError: the tensor is not parametrized.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"remove_parametrizations: '{tensor_name}' of {type(module).__name__} is not parametrized")
     made = module.parametrizations[tensor_name]  # type: ignore[attr-defined]
     if not leave_parametrized and not made.is_tensor:
         raise ValueError(
-            f"remove_parametrizations: '{tensor_name}' is made of {made.ntensors} tensors; use leave_parametrized=True"
+            f"remove_parametrizations: '{tensor_name}' has {made.ntensors} originals; use leave_parametrized=True"
         )
     originals = made.originals()
     with no_grad():
@@ -211,7 +211,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         kind = type_before_parametrizations(module)
         delattr(module, "parametrizations")
         module.__class__ = kind
-    if made.is_tensor:  # the same parameter: optimisers know it
+    if made.is_tensor:  # the same parameter, which optimisers refer to
         if leave_parametrized:
             originals[0].data = value.detach().clone()
         _keep(module, tensor_name, originals[0])
@@ -234,12 +234,12 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Gives a module the parametrizations of another one, and what they make the tensors from.
+    """Copies the parametrizations of a module, and their originals, to another module.
 
     Args:
         from_module: the module that has them.
         to_module: the module that gets them.
-        tensor_name: the parameter; None: all that are parametrized.
+        tensor_name: the name of the parameter, by default all parametrized ones.
 
     Returns:
         The second module.

@@ -1,7 +1,7 @@
-"""Weights that are held at zero: a pruned tensor is `NAME_orig` times `NAME_mask`, multiplied before each forward().
+"""Pruning, which keeps weights at zero. A pruned tensor is the product of `NAME_orig` and `NAME_mask` before each call.
 
-`NAME_orig` is the parameter that is trained and `NAME_mask` a buffer, as in torch.nn.utils.prune. Pruning again
-combines masks; remove() makes the product a parameter again.
+`NAME_orig` is the trained parameter and `NAME_mask` a buffer, as in torch.nn.utils.prune. Pruning again combines masks;
+remove() makes the product a parameter again.
 
 Example:
     >>> layer = sg.nn.utils.prune.l1_unstructured(sg.nn.Linear(4, 2), "weight", amount=0.5)
@@ -51,7 +51,7 @@ def _check_amount(amount: Any) -> None:
 
 
 def _count(amount: float, size: int) -> int:
-    """How many of `size` go: a fraction is rounded."""
+    """The number of entries to prune out of `size`; a fraction is rounded."""
     if isinstance(amount, int) and amount > size:
         raise ValueError(f"prune: amount is {amount}, there are {size}; use fewer, or a fraction")
     return amount if isinstance(amount, int) else round(amount * size)
@@ -63,11 +63,11 @@ def _methods(module: Module) -> list[tuple[int, BasePruningMethod]]:
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what stays; write compute_mask().
+    """The base of pruning methods. Derive from it and write compute_mask().
 
     Attributes:
-        PRUNING_TYPE: what a second pruning of the same tensor sees: "unstructured" the entries that are left,
-            "structured" the channels that are left, "global" everything.
+        PRUNING_TYPE: the part that a second pruning of the same tensor takes: "unstructured" the remaining entries,
+            "structured" the remaining channels, "global" everything.
     """
 
     PRUNING_TYPE: str = "unstructured"
@@ -78,10 +78,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of t, 1 for what stays, given the mask it has."""
+        """Returns the mask of t, 1 for kept entries, given the present mask."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The tensor with its mask."""
+        """Returns the masked tensor."""
         original: Tensor = getattr(module, f"{self._tensor_name}_orig")
         mask: Tensor = getattr(module, f"{self._tensor_name}_mask")
         return mask.to(original.dtype) * original
@@ -90,17 +90,17 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Prunes a tensor of a module by this way, in addition to those before.
+        """Prunes a tensor of a module by this method, in addition to previous methods.
 
         Args:
-            module: whose tensor it is.
-            name: its name.
-            args: for the class.
-            importance_scores: what the mask is computed from; None: the tensor.
-            kwargs: for the class.
+            module: the module of the tensor.
+            name: the name of the tensor.
+            args: arguments of the class.
+            importance_scores: the values that the mask is computed from, by default the tensor.
+            kwargs: arguments of the class, by name.
 
         Returns:
-            What multiplies before each forward().
+            The method, which multiplies before each forward().
         """
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
@@ -118,7 +118,7 @@ class BasePruningMethod(ABC):
             mask = ones_like(original.detach())
         scores = original if importance_scores is None else importance_scores
         if scores.shape != original.shape:
-            raise ValueError(f"prune: importance_scores {scores.shape} of a tensor {original.shape}; use the same")
+            raise ValueError(f"prune: importance_scores {scores.shape} for a tensor {original.shape}; use its shape")
         mask = method.compute_mask(scores.detach(), mask)
         if not before:
             delattr(module, name)
@@ -130,12 +130,12 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """t with the entries at zero that go.
+        """Returns t with the pruned entries set to zero.
 
         Args:
-            t: any shape.
-            default_mask: the mask it has; None: ones.
-            importance_scores: what the mask is computed from; None: t.
+            t: a tensor of any shape.
+            default_mask: the present mask, by default ones.
+            importance_scores: the values that the mask is computed from, by default t.
         """
         scores = t if importance_scores is None else importance_scores
         mask = ones_like(t) if default_mask is None else default_mask
@@ -154,7 +154,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Ways one after the other, on the same tensor.
+    """Applies several pruning methods to the same tensor, one after the other.
 
     Args:
         args: pruning methods.
@@ -166,13 +166,13 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Adds a way behind the others.
+        """Adds a method after the others.
 
         Raises:
-            ValueError: it prunes another tensor.
+            ValueError: the method prunes another tensor.
         """
         if self._pruning_methods and method._tensor_name != self._tensor_name:
-            raise ValueError(f"prune: a method for {method._tensor_name} among those for {self._tensor_name}")
+            raise ValueError(f"prune: a method for {method._tensor_name} among methods for {self._tensor_name}")
         self._tensor_name = method._tensor_name
         self._pruning_methods += (method,)
 
@@ -186,7 +186,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, and what the last way takes from the rest."""
+        """Returns the present mask without the entries that the last method prunes."""
         last, mask = self._pruning_methods[-1], default_mask.clone()
         if last.PRUNING_TYPE == "global":
             return mask * last.compute_mask(t, mask)
@@ -204,10 +204,10 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: the tensor gets its mask."""
+    """Prunes nothing, and gives the tensor a mask of ones."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask as it is."""
+        """Returns the present mask."""
         return default_mask
 
 
@@ -220,7 +220,7 @@ class _Unstructured(BasePruningMethod):
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the entries of the lowest scores."""
+        """Returns the mask without the entries of the lowest scores."""
         count = _count(self.amount, t.numel())
         if count == 0:
             return default_mask.clone()
@@ -229,10 +229,10 @@ class _Unstructured(BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes entries by chance.
+    """Prunes random entries.
 
     Args:
-        amount: how many, or which fraction.
+        amount: the number, or the fraction, to prune.
     """
 
     def _scores(self, t: Tensor) -> Tensor:
@@ -240,10 +240,10 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the entries of the least size.
+    """Prunes the entries of the least magnitude.
 
     Args:
-        amount: how many, or which fraction.
+        amount: the number, or the fraction, to prune.
     """
 
     def _scores(self, t: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ class _Structured(BasePruningMethod):
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the channels of the lowest scores."""
+        """Returns the mask without the channels of the lowest scores."""
         if t.ndim < 2:
             raise ValueError(f"prune: a tensor {t.shape} has no channels; use an unstructured method")
         dim = self.dim % t.ndim
@@ -272,10 +272,10 @@ class _Structured(BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prunes channels by chance.
+    """Prunes random channels.
 
     Args:
-        amount: how many, or which fraction.
+        amount: the number, or the fraction, to prune.
         dim: the dimension of the channels.
     """
 
@@ -287,7 +287,7 @@ class LnStructured(_Structured):
     """Prunes the channels of the least norm.
 
     Args:
-        amount: how many, or which fraction.
+        amount: the number, or the fraction, to prune.
         n: the order of the norm.
         dim: the dimension of the channels.
     """
@@ -304,7 +304,7 @@ class CustomFromMask(BasePruningMethod):
     """Prunes by a given mask.
 
     Args:
-        mask: 1 for what stays.
+        mask: 1 for kept entries.
     """
 
     PRUNING_TYPE = "global"
@@ -313,7 +313,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Both masks."""
+        """Returns the product of both masks."""
         return default_mask * self.mask.to(default_mask.dtype)
 
 
@@ -324,19 +324,19 @@ def identity(module: Module, name: str) -> Module:
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prunes entries of a tensor by chance: as many as `amount`, or that fraction; returns the module."""
+    """Prunes random entries of a tensor, `amount` of them or that fraction; returns the module."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prunes the entries of a tensor with the least size, or the lowest scores.
+    """Prunes the entries of a tensor with the least magnitude, or with the lowest scores.
 
     Args:
-        module: whose tensor it is.
-        name: its name.
-        amount: how many, or which fraction.
-        importance_scores: in place of the tensor.
+        module: the module of the tensor.
+        name: the name of the tensor.
+        amount: the number, or the fraction, to prune.
+        importance_scores: the values that the mask is computed from, by default the tensor.
 
     Returns:
         The module.
@@ -346,7 +346,7 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prunes channels of a tensor by chance: as many as `amount`, or that fraction of dimension `dim`."""
+    """Prunes random channels of a tensor, `amount` of them or that fraction of dimension `dim`."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -357,12 +357,12 @@ def ln_structured(
     """Prunes the channels of a tensor with the least norm.
 
     Args:
-        module: whose tensor it is.
-        name: its name.
-        amount: how many channels, or which fraction.
+        module: the module of the tensor.
+        name: the name of the tensor.
+        amount: the number, or the fraction, of channels to prune.
         n: the order of the norm.
         dim: the dimension of the channels.
-        importance_scores: in place of the tensor.
+        importance_scores: the values that the mask is computed from, by default the tensor.
 
     Returns:
         The module.
@@ -380,10 +380,10 @@ def global_unstructured(
     """Prunes several tensors as if they were one.
 
     Args:
-        parameters: modules and the names of their tensors.
-        pruning_method: an unstructured one.
-        importance_scores: in place of the tensors.
-        kwargs: for the method, such as amount.
+        parameters: pairs of a module and the name of a tensor.
+        pruning_method: an unstructured method.
+        importance_scores: the values that the masks are computed from, by default the tensors.
+        kwargs: arguments of the method, by name.
 
     Raises:
         TypeError: the method is not unstructured.
@@ -405,7 +405,7 @@ def global_unstructured(
     scores = [given.get(pair, getattr(*pair)).detach().flatten() for pair in pairs]
     masks = [getattr(m, f"{n}_mask", ones_like(v.detach())).flatten() for (m, n), v in zip(pairs, values, strict=True)]
     method._tensor_name = "temp"
-    container = PruningContainer()  # entries that are gone already do not count
+    container = PruningContainer()  # entries that are already pruned do not count
     container.add_pruning_method(method)
     final, at = container.compute_mask(cat(scores), cat(masks)), 0
     for (module, name), value in zip(pairs, values, strict=True):
@@ -414,7 +414,7 @@ def global_unstructured(
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prunes a tensor by a mask, 1 for what stays; returns the module."""
+    """Prunes a tensor by a mask, 1 for kept entries; returns the module."""
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -423,7 +423,7 @@ def remove(module: Module, name: str) -> Module:
     """Makes a pruned tensor, with its zeros, a parameter again.
 
     Raises:
-        ValueError: it is not pruned.
+        ValueError: the tensor is not pruned.
     """
     for key, method in _methods(module):
         if method._tensor_name == name:

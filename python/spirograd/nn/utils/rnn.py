@@ -21,8 +21,8 @@ __all__ = [
 class PackedSequence(NamedTuple):
     """Sequences without padding, the longest first: all first steps, then all second steps, and so on.
 
-    `data` is [sum of lengths, ...]; `batch_sizes`, on the CPU, says for each step how many sequences have it;
-    `sorted_indices` is the order in which the sequences were taken (None: as they were), `unsorted_indices` its
+    `data` is [sum of lengths, ...]; `batch_sizes`, on the CPU, is the number of sequences that have each step;
+    `sorted_indices` is the order of the sequences before packing (None if they were sorted), and `unsorted_indices` its
     inverse.
     """
 
@@ -32,57 +32,57 @@ class PackedSequence(NamedTuple):
     unsorted_indices: Tensor | None = None
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with its data elsewhere, or of another type."""
+        """Moves the data to another device or type."""
         data = self.data.to(*args, **kwargs)
         order = [None if x is None else x.to(data.device) for x in (self.sorted_indices, self.unsorted_indices)]
         return PackedSequence(data, self.batch_sizes, *order)
 
     def cpu(self) -> PackedSequence:
-        """The same on the CPU."""
+        """Moves the data to the CPU."""
         return self.to("cpu")
 
     def lengths(self) -> list[int]:
-        """Of each sequence, the longest first."""
+        """Returns the lengths of the sequences, the longest first."""
         sizes = self.batch_sizes.tolist()
         return [sum(size > i for size in sizes) for i in range(sizes[0])]
 
 
-def _places(lengths: Sequence[int], like: Tensor) -> tuple[Tensor, Tensor]:
-    """The steps and the sequences of packed data; lengths fall."""
+def _steps_and_sequences(lengths: Sequence[int], like: Tensor) -> tuple[Tensor, Tensor]:
+    """The step and the sequence of each element of packed data; the lengths are in descending order."""
     pairs = [(t, b) for t in range(lengths[0]) for b, n in enumerate(lengths) if n > t]
     steps, rows = zip(*pairs, strict=True)
     return tensor(steps, dtype=int64, device=like.device), tensor(rows, dtype=int64, device=like.device)
 
 
 def packed(padded: Tensor, lengths: Sequence[int]) -> Tensor:
-    """[time, batch, ...], the longest first, without padding."""
-    return padded[_places(lengths, padded)]
+    """Packs [time, batch, ...], the longest sequence first, without padding."""
+    return padded[_steps_and_sequences(lengths, padded)]
 
 
 def padded(data: Tensor, lengths: Sequence[int], padding_value: float = 0.0, total: int | None = None) -> Tensor:
-    """packed() undone: [time, batch, ...]."""
+    """Inverts packed(): returns [time, batch, ...]."""
     shape = (total or lengths[0], len(lengths), *data.shape[1:])
     result = full(shape, padding_value, dtype=data.dtype, device=data.device)
-    result[_places(lengths, data)] = data
+    result[_steps_and_sequences(lengths, data)] = data
     return result
 
 
 def pack_padded_sequence(
     input: Tensor, lengths: Sequence[int] | Tensor, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs sequences that are padded behind their ends. The lengths are read.
+    """Packs sequences with padding after their ends. The lengths are read.
 
-    A recurrent layer runs once for each length that occurs, so that no step is computed that does not belong to a
-    sequence, also backwards in time.
+    A recurrent layer runs once for each distinct length, so that it computes only steps of sequences, also backwards in
+    time.
 
     Args:
         input: [time, batch, ...].
-        lengths: of each sequence, 1 or more.
-        batch_first: input is [batch, time, ...].
-        enforce_sorted: whether the lengths must fall.
+        lengths: the length of each sequence, 1 or more.
+        batch_first: whether input is [batch, time, ...].
+        enforce_sorted: whether the lengths must be in descending order.
 
     Raises:
-        ValueError: a length is out of range, or they do not fall and should.
+        ValueError: a length is out of range, or the lengths are not in descending order and enforce_sorted is set.
 
     Example:
         >>> rows = sg.tensor([[1, 2, 3], [4, 0, 0]])
@@ -102,7 +102,7 @@ def pack_padded_sequence(
         order = tensor(by_length, dtype=int64, device=input.device)
         inverse, x, counts = argsort(order), x.index_select(1, order), [counts[i] for i in by_length]
     elif counts != sorted(counts, reverse=True):
-        raise ValueError(f"pack_padded_sequence: lengths {counts} do not fall; pass enforce_sorted=False")
+        raise ValueError(f"pack_padded_sequence: lengths {counts} do not descend; pass enforce_sorted=False")
     sizes = tensor([sum(n > t for n in counts) for t in range(counts[0])], dtype=int64, device="cpu")
     return PackedSequence(packed(x, counts), sizes, order, inverse)
 
@@ -110,13 +110,13 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded sequences and their lengths, in the order before packing.
+    """Returns the padded sequences and their lengths, in the order before packing.
 
     Args:
-        sequence: the packed ones.
-        batch_first: the result is [batch, time, ...], not [time, batch, ...].
-        padding_value: what stands behind the ends.
-        total_length: the steps of the result; None: of the longest.
+        sequence: the packed sequences.
+        batch_first: whether the result is [batch, time, ...], not [time, batch, ...].
+        padding_value: the value after the ends.
+        total_length: the number of steps of the result, by default that of the longest sequence.
 
     Example:
         >>> rnn = sg.nn.utils.rnn
@@ -137,8 +137,8 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     """Packs sequences [time, ...].
 
     Args:
-        sequences: one or more.
-        enforce_sorted: whether the lengths must fall.
+        sequences: one or more tensors.
+        enforce_sorted: whether the lengths must be in descending order.
 
     Example:
         >>> sg.nn.utils.rnn.pack_sequence([sg.tensor([1, 2]), sg.tensor([3])]).batch_sizes.tolist()
@@ -148,10 +148,10 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences, in the order before packing.
+    """Returns the sequences, in the order before packing.
 
     Args:
-        packed_sequences: the packed ones.
+        packed_sequences: the packed sequences.
 
     Example:
         >>> packed = sg.nn.utils.rnn.pack_sequence([sg.tensor([1, 2]), sg.tensor([3])])
@@ -164,16 +164,16 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
 def pad_sequence(
     sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences side by side, the shorter ones filled up.
+    """Stacks sequences, and pads the shorter ones.
 
     Args:
-        sequences: tensors [time, ...] that differ in time alone.
-        batch_first: the result is [batch, time, ...], not [time, batch, ...].
-        padding_value: what they are filled with.
-        padding_side: "right" fills up behind, "left" before.
+        sequences: tensors [time, ...] that differ only in time.
+        batch_first: whether the result is [batch, time, ...], not [time, batch, ...].
+        padding_value: the value of the padding.
+        padding_side: "right" for padding after the ends, "left" for padding before the starts.
 
     Raises:
-        ValueError: there is no sequence, one has no time, or the side is unknown.
+        ValueError: there are no sequences, one has no time dimension, or padding_side is unknown.
 
     Example:
         >>> a, b = sg.tensor([1, 2, 3]), sg.tensor([4])
@@ -198,12 +198,12 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Sequence[int] | Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences that pad_sequence() put side by side.
+    """Returns the sequences that pad_sequence() has stacked.
 
     Args:
         padded_sequences: [time, batch, ...].
-        lengths: of each sequence.
-        batch_first: it is [batch, time, ...].
+        lengths: the length of each sequence.
+        batch_first: whether padded_sequences is [batch, time, ...].
 
     Example:
         >>> rows = sg.tensor([[1, 2, 3], [4, 0, 0]])
