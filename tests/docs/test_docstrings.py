@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,6 +70,24 @@ def test_public_names_have_docstrings(module: str) -> None:
             own = [(n, v) for n, v in vars(member).items() if not n.startswith("_")]
             silent += [f"{name}.{n}" for n, v in own if _documented(v) and not inspect.getdoc(getattr(member, n))]
     assert not silent, f"{module}: no docstring for {silent}"
+
+
+ARGUMENTS = re.compile(r"^Args:\n((?:    .*\n|\n)*)", re.MULTILINE)
+WITH_ARGUMENTS = ["nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "optim.swa_utils"]
+
+
+@pytest.mark.parametrize("module", WITH_ARGUMENTS)
+def test_each_argument_of_layers_and_optimisers_is_described(module: str) -> None:
+    wrong = []
+    for name, member in public(importlib.import_module(f"spirograd.{module}")):
+        if not callable(member) or not member.__module__.startswith(f"spirograd.{module.split('.')[0]}."):
+            continue
+        section = ARGUMENTS.search(f"{inspect.getdoc(member)}\n")
+        entries = re.findall(r"^    (\w+(?:, \w+)*):", section[1] if section else "", re.MULTILINE)
+        described = [name for entry in entries for name in entry.split(", ")]
+        if described != [p for p in inspect.signature(member).parameters if p != "self"]:
+            wrong.append(f"{name}{inspect.signature(member)} describes {described}")
+    assert not wrong
 
 
 SHARED = """Scales {what}.

@@ -6,6 +6,7 @@ import inspect
 from typing import Any, ClassVar
 
 from .._core import Tensor
+from ._arguments import described
 from ._attributes import OF_PYTORCH
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
@@ -88,10 +89,6 @@ def _lazy(of: type[Module], size: str, dim: int = 1, **defaults: Any) -> type[_L
 
     The first call turns it into a {of.__name__}. Its parameters stay the same objects: an optimiser may be made before
     that call, if the layer is on its device by then.
-
-    Args:
-        args: the arguments after {size}.
-        kwargs: these arguments by name.
     """
     signature = inspect.signature(of)
     rest = list(signature.parameters.values())[1:]
@@ -104,7 +101,7 @@ def _lazy(of: type[Module], size: str, dim: int = 1, **defaults: Any) -> type[_L
         "__doc__": doc,
         "__module__": __name__,
     }
-    return type(f"Lazy{of.__name__}", (_Lazy,), body)
+    return described(of)(type(f"Lazy{of.__name__}", (_Lazy,), body))
 
 
 LazyLinear = _lazy(Linear, "in_features", -1)

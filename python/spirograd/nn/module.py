@@ -28,7 +28,12 @@ T = TypeVar("T")
 
 
 class LoadResult(NamedTuple):
-    """The result of load_state_dict()."""
+    """The result of load_state_dict().
+
+    Args:
+        missing_keys: the names that the state lacks.
+        unexpected_keys: the names that only the state has.
+    """
 
     missing_keys: list[str]
     unexpected_keys: list[str]

@@ -35,7 +35,13 @@ class Parameter(Tensor):
 
 
 class UninitializedParameter(Parameter):
-    """A parameter without a shape yet. It has a device and a type, and becomes an ordinary parameter later."""
+    """A parameter without a shape yet. It has a device and a type, and becomes an ordinary parameter later.
+
+    Args:
+        requires_grad: whether backward() computes its gradient.
+        device: the device of the parameter.
+        dtype: the element type of the parameter.
+    """
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)

@@ -356,8 +356,13 @@ class GRU(RNNBase):
         return output, h
 
 
+@described(_Weights)
 class RNNCellBase(_Weights):
-    """The base of the cells, which do one step of one layer."""
+    """The base of the cells, which do one step of one layer.
+
+    Args:
+        kind: the kind of cell.
+    """
 
     _shown = "{input_size} {hidden_size} bias?"
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import _core, tracer
 from .._core import Tensor
+from ..base.docstrings import described_by
 from .optimizer import Group, Optimizer, Params, placed
 
 # A Python number, or a 0-d tensor for a value that only the device knows.
@@ -67,6 +68,7 @@ class _Batch:
         self.group, self.params, self.update, self.counts = group, params, update, counts
 
 
+@described_by(Optimizer)
 class RuleOptimizer(Optimizer):
     """The base of optimisers that name a rule of the core and the numbers that it takes.
 
