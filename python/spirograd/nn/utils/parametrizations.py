@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._core import Tensor, cat, eye, pad, randn, where
+from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
 from ...linalg import householder_product, matrix_exp, qr, solve, vector_norm
 from ...linalg._lapack import lapack
@@ -17,6 +18,16 @@ from .parametrize import register_parametrization, remove_parametrizations
 M = TypeVar("M", bound=Module)
 
 __all__ = ["orthogonal", "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
+
+
+_ARGUMENTS = """
+Args:
+    module: the module of the weight.
+    name: the name of the weight.
+
+Returns:
+    The module.
+"""
 
 
 def norm_of_slices(weight: Tensor, dim: int | None) -> Tensor:
@@ -127,6 +138,7 @@ class _Orthogonal(Module):
             return made.mT if self._wide else made
 
 
+@described_by(_ARGUMENTS)
 def orthogonal(
     module: M, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> M:
@@ -134,15 +146,11 @@ def orthogonal(
     orthonormal.
 
     Args:
-        module: the module of the weight.
         name: the name of the weight, [..., n, k].
         orthogonal_map: the map from any matrix to an orthogonal one: "matrix_exp", "cayley" or "householder"; by
             default the first for square weights, else the last. Only "matrix_exp" does not need LAPACK.
         use_trivialization: whether training starts from the orthogonal matrix nearest to the weight, which is kept as
             the buffer `base`.
-
-    Returns:
-        The module.
 
     Raises:
         ValueError: orthogonal_map is unknown, or the weight has fewer than two dimensions.
@@ -165,18 +173,14 @@ def orthogonal(
     return module
 
 
+@described_by(_ARGUMENTS)
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Splits a weight into its norm and its direction (Salimans and Kingma, 2016): weight = g v / norm(v).
 
     `module.parametrizations.NAME` has them as `original0` (g) and `original1` (v).
 
     Args:
-        module: the module of the weight.
-        name: the name of the weight.
         dim: the dimension that has one norm for each index; None for one norm of the whole weight.
-
-    Returns:
-        The module.
 
     Example:
         >>> layer = sg.nn.utils.parametrizations.weight_norm(sg.nn.Linear(3, 2))
@@ -187,20 +191,16 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     return module
 
 
+@described_by(_ARGUMENTS)
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divides a weight by its largest singular value (Miyato et al., 2018), which the power method approximates.
 
     Args:
-        module: the module of the weight.
-        name: the name of the weight.
         n_power_iterations: the number of iterations, 1 or more, each time the weight is read in training.
         eps: the lower bound of divisors.
         dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
-
-    Returns:
-        The module.
 
     Raises:
         ValueError: n_power_iterations is less than 1.
@@ -217,6 +217,7 @@ def spectral_norm(
     return module
 
 
+@described_by(_ARGUMENTS)
 def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Makes the weight an ordinary parameter again, with its current value."""
     remove_parametrizations(module, name)

@@ -172,6 +172,10 @@ def register_parametrization(
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module, or one of its tensors, is parametrized.
 
+    Args:
+        module: the module.
+        tensor_name: the name of the tensor, by default any.
+
     Example:
         >>> sg.nn.utils.parametrize.is_parametrized(sg.nn.Linear(1, 1))
         False

@@ -1,4 +1,4 @@
-"""Pruning, which keeps weights at zero. A pruned tensor is the product of `NAME_orig` and `NAME_mask` before each call.
+"""Pruning, which keeps weights at zero. Before each call, a pruned tensor becomes `NAME_orig` times `NAME_mask`.
 
 `NAME_orig` is the trained parameter and `NAME_mask` a buffer, as in torch.nn.utils.prune. Pruning again combines masks;
 remove() makes the product a parameter again.
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..._core import Tensor, cat, ones_like, rand, zeros_like
+from ...base.docstrings import described_by
 from ...linalg import vector_norm
 from ..module import Module
 from ..parameter import Parameter
@@ -41,6 +42,22 @@ __all__ = [
     "random_unstructured",
     "remove",
 ]
+
+
+_ARGUMENTS = """
+Args:
+    module: the module of the tensor.
+    name: the name of the tensor.
+    amount: the number, or the fraction, of entries or channels to prune.
+    n: the order of the norm.
+    dim: the dimension of the channels.
+    mask: 1 for kept entries.
+    importance_scores: the values that the mask is computed from, by default the tensor.
+"""
+_FUNCTION = f"""{_ARGUMENTS}
+Returns:
+    The module.
+"""
 
 
 def _check_amount(amount: Any) -> None:
@@ -228,23 +245,17 @@ class _Unstructured(BasePruningMethod):
         return default_mask.flatten().index_fill(0, lowest, 0).reshape(t.shape)
 
 
+@described_by(_ARGUMENTS)
 class RandomUnstructured(_Unstructured):
-    """Prunes random entries.
-
-    Args:
-        amount: the number, or the fraction, to prune.
-    """
+    """Prunes random entries."""
 
     def _scores(self, t: Tensor) -> Tensor:
         return rand(t.shape, device=t.device)
 
 
+@described_by(_ARGUMENTS)
 class L1Unstructured(_Unstructured):
-    """Prunes the entries of the least magnitude.
-
-    Args:
-        amount: the number, or the fraction, to prune.
-    """
+    """Prunes the entries of the least magnitude."""
 
     def _scores(self, t: Tensor) -> Tensor:
         return t.abs()
@@ -271,26 +282,17 @@ class _Structured(BasePruningMethod):
         return default_mask * mask.to(default_mask.dtype).reshape(*(size if d == dim else 1 for d in range(t.ndim)))
 
 
+@described_by(_ARGUMENTS)
 class RandomStructured(_Structured):
-    """Prunes random channels.
-
-    Args:
-        amount: the number, or the fraction, to prune.
-        dim: the dimension of the channels.
-    """
+    """Prunes random channels."""
 
     def _scores(self, t: Tensor, dim: int) -> Tensor:
         return rand(t.shape[dim], device=t.device)
 
 
+@described_by(_ARGUMENTS)
 class LnStructured(_Structured):
-    """Prunes the channels of the least norm.
-
-    Args:
-        amount: the number, or the fraction, to prune.
-        n: the order of the norm.
-        dim: the dimension of the channels.
-    """
+    """Prunes the channels of the least norm."""
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -300,12 +302,9 @@ class LnStructured(_Structured):
         return vector_norm(t.movedim(dim, 0).flatten(1), 2 if self.n == "fro" else self.n, 1)
 
 
+@described_by(_ARGUMENTS)
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask.
-
-    Args:
-        mask: 1 for kept entries.
-    """
+    """Prunes by a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -317,56 +316,39 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(default_mask.dtype)
 
 
+@described_by(_FUNCTION)
 def identity(module: Module, name: str) -> Module:
-    """Gives a tensor of a module a mask of ones; returns the module."""
+    """Gives a tensor of a module a mask of ones."""
     Identity.apply(module, name)
     return module
 
 
+@described_by(_FUNCTION)
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prunes random entries of a tensor, `amount` of them or that fraction; returns the module."""
+    """Prunes random entries of a tensor."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
+@described_by(_FUNCTION)
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prunes the entries of a tensor with the least magnitude, or with the lowest scores.
-
-    Args:
-        module: the module of the tensor.
-        name: the name of the tensor.
-        amount: the number, or the fraction, to prune.
-        importance_scores: the values that the mask is computed from, by default the tensor.
-
-    Returns:
-        The module.
-    """
+    """Prunes the entries of a tensor with the least magnitude, or with the lowest scores."""
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
+@described_by(_FUNCTION)
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prunes random channels of a tensor, `amount` of them or that fraction of dimension `dim`."""
+    """Prunes random channels of a tensor."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
+@described_by(_FUNCTION)
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prunes the channels of a tensor with the least norm.
-
-    Args:
-        module: the module of the tensor.
-        name: the name of the tensor.
-        amount: the number, or the fraction, of channels to prune.
-        n: the order of the norm.
-        dim: the dimension of the channels.
-        importance_scores: the values that the mask is computed from, by default the tensor.
-
-    Returns:
-        The module.
-    """
+    """Prunes the channels of a tensor with the least norm."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -413,12 +395,14 @@ def global_unstructured(
         at += value.numel()
 
 
+@described_by(_FUNCTION)
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prunes a tensor by a mask, 1 for kept entries; returns the module."""
+    """Prunes a tensor by a mask."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
+@described_by(_FUNCTION)
 def remove(module: Module, name: str) -> Module:
     """Makes a pruned tensor, with its zeros, a parameter again.
 
@@ -435,5 +419,9 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a tensor of the module, or of one below it, is pruned."""
+    """Whether a tensor of the module, or of a module below it, is pruned.
+
+    Args:
+        module: the module.
+    """
     return any(_methods(m) for m in module.modules())

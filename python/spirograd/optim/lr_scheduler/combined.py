@@ -52,7 +52,6 @@ class _Combined(LRScheduler):
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)

@@ -224,9 +224,7 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state and the options, without functions."""
         return {**super().state_dict(), "_scale_fn_custom": None}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})

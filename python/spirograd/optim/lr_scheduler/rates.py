@@ -43,7 +43,6 @@ class LambdaLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Loads a state that state_dict() returned."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
         for f, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if attributes is not None:
