@@ -73,7 +73,9 @@ def test_public_names_have_docstrings(module: str) -> None:
 
 
 ARGUMENTS = re.compile(r"^Args:\n((?:    .*\n|\n)*)", re.MULTILINE)
-WITH_ARGUMENTS = ["nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "optim.swa_utils"]
+WITH_ARGUMENTS = ["nn", "nn.functional", "nn.init", "nn.parallel", "nn.utils", "nn.utils.parametrizations"]
+WITH_ARGUMENTS += ["nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn"]
+WITH_ARGUMENTS += ["optim", "optim.lr_scheduler", "optim.swa_utils"]
 
 
 @pytest.mark.parametrize("module", WITH_ARGUMENTS)

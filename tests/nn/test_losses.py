@@ -450,7 +450,7 @@ def test_the_weights_of_a_loss_move_with_it() -> None:
         (
             lambda: F.mse_loss(sg.zeros(2), sg.zeros(2), weight=sg.ones(1)),
             ValueError,
-            "mse_loss: weight has shape [1], input [2]; give one weight an element",
+            "mse_loss: weight has shape [1], input [2]; give one weight per element",
         ),
         (
             lambda: F.huber_loss(sg.zeros(2), sg.zeros(2), delta=0.0),
@@ -465,7 +465,7 @@ def test_the_weights_of_a_loss_move_with_it() -> None:
         (
             lambda: F.gaussian_nll_loss(sg.zeros(4, 3), sg.zeros(4, 3), sg.ones(3)),
             ValueError,
-            "gaussian_nll_loss: var has shape [3], input [4, 3]; give one an element or a row",
+            "gaussian_nll_loss: var has shape [3], input [4, 3]; give one per element or row",
         ),
         (
             lambda: F.gaussian_nll_loss(sg.zeros(2), sg.zeros(2), -1.0),
@@ -475,7 +475,7 @@ def test_the_weights_of_a_loss_move_with_it() -> None:
         (
             lambda: F.focal_loss(sg.zeros(2, 3), sg.tensor([0, 1]), alpha=0.5),
             TypeError,
-            "focal_loss: alpha is a number; give a tensor with one weight a class",
+            "focal_loss: alpha is a number; give a tensor with one weight per class",
         ),
         (
             lambda: F.multi_margin_loss(sg.zeros(2, 3), sg.tensor([0, 1]), p=3),
@@ -490,7 +490,7 @@ def test_the_weights_of_a_loss_move_with_it() -> None:
         (
             lambda: F.triplet_margin_loss(sg.zeros(2, 3), sg.zeros(2, 3), sg.zeros(3)),
             ValueError,
-            "triplet_margin_loss: shapes [2, 3], [2, 3], [3]; give as many dimensions",
+            "triplet_margin_loss: shapes [2, 3], [2, 3], [3]; use the same number of dimensions",
         ),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_mean_far_from_zero_costs_no_digits(make: Callable[[], nn.Module]) -> 
         (lambda: F.rms_norm(sg.ones(2, 3), ()), "rms_norm: the input has shape"),
         (lambda: F.group_norm(sg.ones(2, 3), 2), r"group_norm: .* \[2, 3\]; .* multiple of 2 channels"),
         (lambda: nn.GroupNorm(2, 3), "GroupNorm: 3 channels in 2 groups"),
-        (lambda: nn.BatchNorm1d(3)(sg.ones(1, 3)), r"batch_norm: one value a channel in shape \[1, 3\]"),
+        (lambda: nn.BatchNorm1d(3)(sg.ones(1, 3)), r"batch_norm: one value per channel in shape \[1, 3\]"),
         (lambda: nn.BatchNorm1d(3)(sg.ones(2, 4)), r"BatchNorm1d: .* \[2, 4\]; give 3 channels in dimension 1"),
         (lambda: nn.BatchNorm2d(3)(sg.ones(2, 3)), r"BatchNorm2d: the input has shape \[2, 3\]; give 4 dimensions"),
         (lambda: nn.InstanceNorm2d(3)(sg.ones(2, 3)), "InstanceNorm2d: .* give 3 or 4 dimensions"),

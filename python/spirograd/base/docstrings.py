@@ -11,7 +11,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 _HEADER = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
 _ORDER = ("", "Args", "Attributes", "Returns", "Raises", "Example")
-_TAKEN = ("", "Returns", "Raises")  # besides single arguments; an example is always one's own
+_TAKEN = ("", "Returns", "Raises")  # taken as a whole; examples are never taken
 
 
 def described_by(*sources: Any, **words: str) -> Callable[[T], T]:
@@ -22,7 +22,7 @@ def described_by(*sources: Any, **words: str) -> Callable[[T], T]:
 
     Args:
         sources: functions, classes, or texts in the form of docstrings.
-        words: what stands for `{name}` in the sources, for families whose members differ in a word.
+        words: replacements of `{name}` in the sources, for families whose members differ in a word.
 
     Returns:
         A decorator, which changes only `__doc__`.

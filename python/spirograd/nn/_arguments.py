@@ -11,7 +11,7 @@ from ..base.docstrings import described_by
 
 T = TypeVar("T", bound=Callable[..., Any])
 
-# Of arguments that many layers and functions take.
+# Descriptions of arguments that many layers and functions take.
 _COMMON = """
 Args:
     input: a tensor of any shape.
@@ -23,12 +23,12 @@ Args:
 
 
 def described(*sources: Any, **words: str) -> Callable[[T], T]:
-    """described_by() the sources, and by what is said of arguments that many layers take."""
+    """Calls described_by() with the sources, and with the text of arguments that many layers take."""
     return described_by(*sources, _COMMON, **words)
 
 
 def of_dims(dims: int, *sources: Any, **words: str) -> Callable[[T], T]:
-    """described() for one of a family of 1, 2 and 3 dimensions, whose sizes `{sizes}` stands for."""
+    """Calls described() for the member of a family with 1, 2 or 3 dimensions, whose sizes replace `{sizes}`."""
     return described(*sources, sizes=("length", "height, width", "depth, height, width")[dims - 1], **words)
 
 
@@ -47,7 +47,7 @@ def shown_arguments(layer: Any, shown: str | None) -> str:
     texts = []
     for item in shown.split():
         name = item.strip("{}?")
-        if name not in arguments:  # a family shares one text, and not all of its members take all arguments
+        if name not in arguments:  # the members of a family share one text, and differ in their arguments
             continue
         value = getattr(layer, name)
         if name == "bias" and not isinstance(value, bool):

@@ -18,7 +18,7 @@ Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Ten
 Closure: TypeAlias = Callable[[], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Of arguments that several optimisers take; see described_by().
+# Descriptions of arguments that several optimisers take.
 ARGUMENTS = """
 Args:
     params: the parameters p: tensors, usually model.parameters(), or groups: dicts with "params" and options.

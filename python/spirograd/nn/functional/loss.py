@@ -173,7 +173,7 @@ def _weighted(op: str, losses: Tensor, weight: Tensor | None, reduction: str) ->
 def _times(op: str, losses: Tensor, weight: Tensor) -> Tensor:
     if weight.shape != losses.shape:
         raise ValueError(
-            f"{op}: weight has shape {list(weight.shape)}, input {list(losses.shape)}; give one weight an element"
+            f"{op}: weight has shape {list(weight.shape)}, input {list(losses.shape)}; give one weight per element"
         )
     return losses * weight
 
@@ -213,7 +213,7 @@ def gaussian_nll_loss(
     elif var.ndim != input.ndim or any(n not in (1, m) for n, m in zip(var.shape, input.shape, strict=True)):
         raise ValueError(
             f"gaussian_nll_loss: var has shape {list(var.shape)}, input {list(input.shape)}; "
-            "give one an element or a row"
+            "give one per element or row"
         )
     fixed = var.detach()
     bounded: Tensor = var + (where(fixed < 0, math.nan, maximum(fixed, eps)) - fixed)
@@ -374,7 +374,7 @@ def focal_loss(
         share = None if alpha is None else alpha * target + (1 - alpha) * (1 - target)
     else:
         if isinstance(alpha, (int, float)):
-            raise TypeError("focal_loss: alpha is a number; give a tensor with one weight a class")
+            raise TypeError("focal_loss: alpha is a number; give a tensor with one weight per class")
         losses = cross_entropy(input, target, reduction="none")
         missed = -expm1(-losses)
         share = None if alpha is None else nll_loss(-_ones_of(input), target, alpha, reduction="none")
@@ -562,7 +562,7 @@ def margin_ranking_loss(
     if target.ndim != input1.ndim:
         raise ValueError(
             f"margin_ranking_loss: input1 has shape {list(input1.shape)}, target {list(target.shape)}; "
-            "give as many dimensions"
+            "use the same number of dimensions"
         )
     return _reduced("margin_ranking_loss", _hinge(margin - target * (input1 - input2)), reduction)
 
@@ -621,7 +621,7 @@ def triplet_margin_loss(
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise ValueError(
             f"triplet_margin_loss: shapes {list(anchor.shape)}, {list(positive.shape)}, {list(negative.shape)}; "
-            "give as many dimensions"
+            "use the same number of dimensions"
         )
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss: margin is {margin}; use a positive number")

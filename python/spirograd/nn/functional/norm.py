@@ -196,7 +196,7 @@ def _values_per_channel(op: str, input: Tensor) -> int:
         raise ValueError(f"{op}: the input has shape {list(input.shape)}; give [n, channels, ...]")
     count = input.shape[0] * math.prod(input.shape[2:])
     if count == 1:
-        raise ValueError(f"{op}: one value a channel in shape {list(input.shape)}; training needs more")
+        raise ValueError(f"{op}: one value per channel in shape {list(input.shape)}; training needs more")
     return count
 
 
@@ -228,8 +228,8 @@ def instance_norm(
     count = math.prod(input.shape[2:])
     if input.ndim < 3 or count == 1:
         raise ValueError(
-            f"instance_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with several values a "
-            "channel"
+            f"instance_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with several values "
+            "per channel"
         )
     y, mean, variance = _normalized(_wide(input), tuple(range(2, input.ndim)), eps)
     if input.numel():

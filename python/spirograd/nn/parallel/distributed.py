@@ -54,19 +54,21 @@ class DistributedDataParallel(Module):
         module: the model, on the device of this process.
         device_ids: accepted for compatibility with PyTorch; the model stays on its device.
         output_device: accepted for compatibility with PyTorch.
+        dim: accepted for compatibility with PyTorch.
         broadcast_buffers: whether each forward pass in training starts with the buffers of the first process, such as
             the statistics of BatchNorm.
         init_sync: whether to compare the parameters and buffers first, and to copy those of the first process.
         process_group: the processes, by default all.
+        bucket_cap_mb: accepted for compatibility with PyTorch; there are no buckets.
+        find_unused_parameters: accepted for compatibility with PyTorch; unused parameters are allowed.
+        check_reduction: accepted for compatibility with PyTorch.
+        gradient_as_bucket_view: accepted for compatibility with PyTorch; gradients are never copied to buckets.
+        static_graph: accepted for compatibility with PyTorch.
         reproducible: whether to sum micro-batches (backward() under no_sync(), and the one after it) and processes in
             one balanced tree. 1, 2 and 4 processes then get the same bits from the same micro-batches, if these are
             divided in order, a power of two for each process. This needs memory for as many gradients as the logarithm
             of the number of micro-batches, and a collective for each doubling of the processes. Until the last
             micro-batch, .grad is None.
-        find_unused_parameters: accepted for compatibility with PyTorch; unused parameters are allowed.
-        bucket_cap_mb: accepted for compatibility with PyTorch; there are no buckets.
-        gradient_as_bucket_view: accepted for compatibility with PyTorch; gradients are never copied to buckets.
-        static_graph: accepted for compatibility with PyTorch.
 
     Attributes:
         module: the model.

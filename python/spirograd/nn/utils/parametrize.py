@@ -228,6 +228,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def type_before_parametrizations(module: Module) -> type:
     """The class that a module had before its first parametrization.
 
+    Args:
+        module: the module.
+
     Example:
         >>> sg.nn.utils.parametrize.type_before_parametrizations(sg.nn.Linear(1, 1)).__name__
         'Linear'

@@ -21,9 +21,11 @@ __all__ = [
 class PackedSequence(NamedTuple):
     """Sequences without padding, the longest first: all first steps, then all second steps, and so on.
 
-    `data` is [sum of lengths, ...]; `batch_sizes`, on the CPU, is the number of sequences that have each step;
-    `sorted_indices` is the order of the sequences before packing (None if they were sorted), and `unsorted_indices` its
-    inverse.
+    Args:
+        data: the steps, [sum of lengths, ...].
+        batch_sizes: the number of sequences that have each step, on the CPU.
+        sorted_indices: the order of the sequences before packing; None if they were sorted.
+        unsorted_indices: the inverse of sorted_indices.
     """
 
     data: Tensor

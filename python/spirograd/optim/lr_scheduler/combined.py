@@ -87,7 +87,7 @@ class SequentialLR(_Combined):
         if not schedulers or len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 f"SequentialLR: {len(schedulers)} schedulers and {len(milestones)} milestones; "
-                "give one milestone between each two"
+                "give one milestone fewer than schedulers"
             )
         _checked("SequentialLR", optimizer, schedulers)
         self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), milestones

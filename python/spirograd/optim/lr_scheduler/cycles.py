@@ -73,7 +73,7 @@ class OneCycleLR(LRScheduler):
     ) -> None:
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ValueError("OneCycleLR: no length; give total_steps, or epochs and steps_per_epoch")
+                raise ValueError("OneCycleLR: no number of steps; give total_steps, or epochs and steps_per_epoch")
             total_steps = epochs * steps_per_epoch
         if total_steps <= 0:
             raise ValueError(f"OneCycleLR: total_steps is {total_steps}; use 1 or more")

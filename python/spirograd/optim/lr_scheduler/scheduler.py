@@ -12,7 +12,7 @@ from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
 from ..optimizer import Group, Optimizer
 
-# Of arguments that several schedulers take; see described_by().
+# Descriptions of arguments that several schedulers take.
 ARGUMENTS = """
 Args:
     optimizer: the optimiser whose learning rates change.
