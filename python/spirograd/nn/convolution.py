@@ -128,7 +128,7 @@ class _Convolution(TensorModule):
 class _Conv(_Convolution):
     """Convolves [n, in_channels, {sizes}] to [n, out_channels, ...]; n may be missing.
 
-    The weight has the shape [out_channels, in_channels / groups, *kernel_size]. As in PyTorch, the weight and the bias
+    The weight is [out_channels, in_channels / groups, ...] and ends with kernel_size. As in PyTorch, it and the bias
     are drawn uniformly from +-1 / sqrt(n), where n is the product of all sizes of the weight but the first.
 
     Args:
@@ -199,8 +199,8 @@ class Conv3d(_Conv):
 class _ConvTranspose(_Convolution):
     """Maps [n, in_channels, {sizes}] to [n, out_channels, ...] by a transposed convolution; n may be missing.
 
-    It is the gradient of a convolution with respect to its input. The weight has the shape [in_channels, out_channels /
-    groups, *kernel_size]. A call may pass output_size, the sizes of the result, which replaces output_padding.
+    It is the gradient of a convolution with respect to its input. The weight is [in_channels, out_channels / groups,
+    ...] and ends with kernel_size. A call may pass output_size, the sizes of the result, in place of output_padding.
 
     Args:
         stride: step in the result for one step in the input: one number, or one for each dimension.

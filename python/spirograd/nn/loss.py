@@ -92,6 +92,7 @@ class CTCLoss(_Loss):
         self.zero_infinity = zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        """Computes the loss; functional.ctc_loss() describes the arguments."""
         return F.ctc_loss(
             log_probs,
             targets,

@@ -123,6 +123,7 @@ class _MaxUnpool(Module):
         self.padding = for_each_dimension(name, "padding", padding, self._dims)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Computes the result from elements, their indices, and the sizes of the result, if windows fit several."""
         unpool = (max_unpool1d, max_unpool2d, max_unpool3d)[self._dims - 1]
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 

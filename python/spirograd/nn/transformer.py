@@ -363,7 +363,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The masks are those of the encoder's and the decoder's layers.
+        """Computes the result of the decoder. The masks are those of the layers of the encoder and of the decoder.
 
         Raises:
             ValueError: src or tgt do not have d_model features.

@@ -81,24 +81,21 @@ Raises:
 MEAN = """Computes the mean of each window: [n, channels, {sizes}] -> [n, channels, ...].
 
 Args:
+    padding: zeros added on both sides, at most half the size of the windows.
     count_include_pad: whether the padding counts as elements of the windows.
     divisor_override: the number that sums are divided by, instead of the number of elements.
 """
 _ADAPTIVE = """
 Args:
     input: [n, channels, {sizes}], or without n.
-    output_size: number of windows: one number, or one for each dimension; None keeps a size of the input.
+    output_size: sizes of the result: one number, or one for each dimension; None keeps a size of the input.
     return_indices: whether to return the indices of the elements as well, which count through the flattened [{sizes}].
 
 Raises:
     ValueError: output_size is less than 1.
 """
-_ADAPTIVE_MEAN = """Computes the means of output_size windows that cover the input evenly: [n, channels, {sizes}] -> [n,
-channels, *output_size].
-"""
-_ADAPTIVE_MAX = """Takes the largest elements of output_size windows that cover the input evenly: [n, channels,
-{sizes}] -> [n, channels, *output_size].
-"""
+_ADAPTIVE_MEAN = """Computes the means of output_size windows that cover [n, channels, {sizes}] evenly."""
+_ADAPTIVE_MAX = """Takes the largest elements of output_size windows that cover [n, channels, {sizes}] evenly."""
 _POWER = """Computes (sum of x^p)^(1/p) over each window: [n, channels, {sizes}] -> [n, channels, ...].
 
 Args:
