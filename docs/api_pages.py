@@ -47,6 +47,7 @@ MODULES = (
     "spirograd.ops",
     "spirograd.library",
     "spirograd.regions",
+    "spirograd.graphs",
     "spirograd.training",
     "spirograd.callbacks",
     "spirograd.metrics",

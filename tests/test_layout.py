@@ -73,6 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "quasirandom": set(),
     "transforms": {"utils"},
     "ops": {"autograd"},
+    "graphs": {"ops"},
     "regions": {"ops"},
     "special": {"autograd"},
     "distributions": {"autograd", "linalg", "nn", "special"},
@@ -111,7 +112,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "nn",
         "onnx",
     }
-    | {"optim", "profiler", "regions"}
+    | {"graphs", "optim", "profiler", "regions"}
     | {"serialization", "signal", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
     "cli": {

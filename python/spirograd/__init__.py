@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from . import func as func
     from . import fx as fx
     from . import generation as generation
+    from . import graphs as graphs
     from . import hub as hub
     from . import library as library
     from . import linalg as linalg

@@ -110,7 +110,58 @@ except AttributeError as error:
     ]
 
 
-KERNELS = ["apex", "flash_attn", "torch_scatter", "triton", "xformers"]
+# As torch_scatter and torch_cluster load their operations.
+GRAPHS = """
+import os, importlib.machinery, torch
+spec = importlib.machinery.PathFinder().find_spec("_version_cpu", [os.path.dirname(__file__)])
+torch.ops.load_library(spec.origin)
+assert torch.ops.NAME.cuda_version() == -1
+"""
+
+
+def test_graphs_find_the_operations_of_their_packages(script, tmp_path: Path) -> None:  # noqa: F811
+    for name in ("torch_scatter", "torch_cluster"):
+        files = {"__init__.py": GRAPHS.replace("NAME", name), "_version_cpu.so": "no library"}
+        package(tmp_path / name, files)
+    path = script("""
+import torch, torch_scatter, torch_cluster
+s, c = torch.ops.torch_scatter, torch.ops.torch_cluster
+x, index = torch.tensor([[1., 5], [4, 2], [3, 3]], requires_grad=True), torch.tensor([[0, 0], [0, 0], [2, 2]])
+out = torch.full((3, 2), 2.)
+values, places = s.scatter_max(x, index, 0, out)
+print(values.tolist(), places.tolist(), values is out)
+print(s.scatter_mul(x, index, 0, None, 4).tolist(), s.scatter_min(x, index, -2, None, None)[1].tolist())
+bounds, numbers = torch.tensor([0, 2, 2, 3]), torch.tensor([0, 0, 2])
+print(s.segment_mean_csr(x, bounds, None).tolist() == s.segment_mean_coo(x, numbers, None, 3).tolist())
+print(s.segment_min_csr(x, bounds, None)[1].tolist(), s.segment_max_coo(x, numbers, None, None)[1].tolist())
+print(s.gather_csr(x, bounds, None).shape, s.gather_coo(x, numbers, torch.zeros(3, 2)).tolist())
+x = x.detach()
+print(c.fps(x, torch.tensor([0, 3]), torch.tensor(.6), False).tolist(), c.knn(x, x, None, None, 1, False, 1).tolist())
+print(c.radius(x, x, torch.tensor([0, 1, 3]), torch.tensor([0, 1, 3]), 9., 8, 1).tolist())
+print(c.grid(x, torch.tensor([2., 2.]), None, None).tolist(), c.nearest(x, x, bounds[::3], bounds[::3]).tolist())
+print(c.graclus(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.ones(2)).tolist())
+print(*(t.tolist() for t in c.random_walk(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.tensor([0]), 3, 1., 1.)))
+print(hasattr(c, "neighbor_sampler"))
+""")
+    result = run(path)
+    assert result.stdout.splitlines() == [
+        "[[4.0, 5.0], [2.0, 2.0], [3.0, 3.0]] [[1, 0], [3, 3], [2, 2]] True",
+        "[[4.0, 10.0], [1.0, 1.0], [3.0, 3.0], [1.0, 1.0]] [[0, 1], [3, 3], [2, 2]]",
+        "True",
+        "[[0, 1], [3, 3], [2, 2]] [[1, 0], [3, 3], [2, 2]]",
+        "torch.Size([3, 2]) [[1.0, 5.0], [1.0, 5.0], [3.0, 3.0]]",
+        "[0, 1] [[0, 1, 2], [0, 1, 2]]",
+        "[[0, 1, 1, 2, 2], [0, 1, 2, 1, 2]]",
+        "[2, 1, 1] [0, 1, 2]",
+        "[0, 0]",
+        "[[0, 1, 0, 1]] [[0, 1, 0]]",
+        "False",
+    ]
+    lines = result.stderr.splitlines()[1:]
+    assert len(lines) == 2 and all("is skipped; sg.graphs has its operations" in line for line in lines)
+
+
+KERNELS = ["apex", "flash_attn", "torch_sparse", "triton", "xformers"]
 
 
 def test_packages_of_kernels_are_not_there(script, tmp_path: Path) -> None:  # noqa: F811

@@ -37,6 +37,7 @@ HIDDEN = [
     "einops",
     "engine",
     "examples",
+    "graphs",
     "metrics",
     "onnx",
     "progress",

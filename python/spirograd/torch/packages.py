@@ -22,6 +22,7 @@ denoising_diffusion_pytorch gpytorch monai open_clip sentence_transformers torch
 vector_quantize_pytorch x_transformers
 """,
     "works; its extension is skipped, and sg.regions has nms() and its like": "torchvision",
+    "works; its extension is skipped, and sg.graphs has its operations": "torch_cluster torch_scatter",
     "works but for its extension, which is skipped": "torchaudio",
 }
 _FAILS = {

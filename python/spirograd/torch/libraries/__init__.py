@@ -28,8 +28,6 @@ COMPILED = [
     "flash_attn",
     "flash_attn_interface",
     "pyg_lib",
-    "torch_cluster",
-    "torch_scatter",
     "torch_sparse",
     "torch_spline_conv",
     "torchaudio.lib._torchaudio",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from ... import library, regions
-from ..finder import HINT, MissingName
+from ..finder import HINT, MissingName, Namespace
+from ..libraries import skipped
+from ..libraries import torch_cluster as cluster_operations
+from ..libraries import torch_scatter as scatter_operations
 
-_FIXED = ["aten", "load_library", "torchvision"]
+_FIXED = ["aten", "load_library", "torch_cluster", "torch_scatter", "torchvision"]
 
 
 class Operation:
@@ -87,6 +91,8 @@ class _Regions:
 
 
 torchvision = _Regions()
+torch_cluster = Namespace("torch.ops.torch_cluster", [cluster_operations])
+torch_scatter = Namespace("torch.ops.torch_scatter", [scatter_operations])
 
 
 class _Named:
@@ -111,9 +117,12 @@ def __getattr__(name: str) -> Any:
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Refuses.
+    """Skips the extensions of torch_cluster and torch_scatter, whose operations are here.
 
     Raises:
-        OSError: always; programs with another way go that way.
+        OSError: any other; programs with another way go that way.
     """
-    raise OSError(f"load_library: {os.fspath(path)} is compiled for PyTorch; spirograd cannot load it")
+    package = Path(path).parent.name
+    if package not in ("torch_cluster", "torch_scatter"):
+        raise OSError(f"load_library: {os.fspath(path)} is compiled for PyTorch; spirograd cannot load it")
+    skipped(package, "sg.graphs has its operations")
