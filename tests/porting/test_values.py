@@ -27,6 +27,7 @@ SCRIPTS = [
     "layers",
     "libraries",
     "masked",
+    "mistakes",
     "modes",
     "modules",
     "nodes",

@@ -25,6 +25,7 @@ from .entries import open_entries
 from .errors import open_errors
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .losses import broadcast_targets
 from .nodes import node_of
 from .stand_ins import change_stand_ins
 from .states import open_states
@@ -46,6 +47,7 @@ def apply() -> None:
     change_stand_ins()
     _change_modules()
     open_states()
+    broadcast_targets()
     _change_packed_sequences()
     _change_distributions()
 
