@@ -117,3 +117,32 @@ for lazy, layer, value in (
     lazy.load_state_dict(fill(layer).state_dict())
     show("loaded", lazy.has_uninitialized_params(), lazy.weight, lazy(value), type(lazy).__name__)
     show("shared", lazy.weight is layer.weight, torch.equal(lazy.bias, layer.bias))
+
+# ---- dicts made like those of a module, as packages move values in nested ones ----
+copied = type(vars(layer)["_buffers"])({"a": x})
+show("like it", isinstance(copied, dict), copied["a"].shape, len(type(layer._modules)()), len(layer._parameters))
+
+
+# ---- containers whose subclasses fill themselves after the base's __init__() ----
+class Named(nn.ModuleDict):
+    def __init__(self, modules):
+        super().__init__()
+        self.allowed = True
+        self.update(modules)
+
+    def update(self, modules):
+        assert self.allowed
+        super().update(modules)
+
+
+class Listed(nn.ParameterList):
+    def __init__(self, values):
+        super().__init__()
+        self.kept = 2
+        self.extend(values)
+
+    def extend(self, values):
+        return super().extend(list(values)[: self.kept])
+
+
+show("filled later", list(Named({"a": nn.ReLU()})), len(Listed([torch.ones(1)] * 3)), len(nn.ParameterDict()))

@@ -236,7 +236,8 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:
+            self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
         return self._modules[key]
@@ -330,7 +331,8 @@ class ParameterList(Module):
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
-        self.extend(values or ())
+        if values is not None:
+            self.extend(values)
 
     def _name(self, index: int) -> str:
         index = operator.index(index)
@@ -404,7 +406,8 @@ class ParameterDict(Module):
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
         self._names: dict[str, None] = {}
-        self.update(parameters or {})
+        if parameters is not None:
+            self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._names:

@@ -27,6 +27,10 @@ _HOOKS |= {"_load_state_dict_pre_hooks": "load_pre", "_load_state_dict_post_hook
 class _View(dict[Any, Any]):
     """A dict that holds nothing itself: it is read and written where a subclass says."""
 
+    def __new__(cls, *given: Any) -> Any:
+        """A view of a module's; of entries, as programs make one like it by `type(view)(entries)`, a dict."""
+        return super().__new__(cls) if len(given) == 2 else dict(*given)
+
     def __init__(self, module: Callable[[], Any], name: str) -> None:
         self._module, self._name = module, name
 
