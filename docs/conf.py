@@ -12,6 +12,7 @@ import spirograd
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import api_pages  # noqa: E402
+import open_graph  # noqa: E402
 
 project = "spirograd"
 author = "spirograd contributors"
@@ -115,4 +116,5 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
 
 def setup(app: Any) -> None:
     app.connect("builder-inited", api_pages.write)
+    app.connect("html-page-context", open_graph.describe)
     app.connect("html-page-context", api_pages.prepare, priority=400)  # before the theme draws its menu

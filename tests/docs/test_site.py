@@ -7,9 +7,11 @@ import inspect
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from docutils.core import publish_doctree
 
 import site_version
 import spirograd as sg
@@ -17,6 +19,7 @@ import spirograd as sg
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.append(str(DOCS))
 api_pages = importlib.import_module("api_pages")
+open_graph = importlib.import_module("open_graph")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +86,25 @@ def test_source_of_an_object() -> None:
     source = Path(inspect.getsourcefile(sg.nn.Linear) or "").read_text(encoding="utf-8").splitlines()
     assert file == "nn/linear.py" and source[int(line) - 1].startswith("class Linear")
     assert api_pages.source_of("py", {"module": "spirograd", "fullname": "relu"}) is None
+
+
+def test_pages_tell_their_title_and_first_paragraph() -> None:
+    app = SimpleNamespace(config=SimpleNamespace(project="spirograd", html_baseurl="https://here/"))
+    tree = publish_doctree('Title\n=====\n\nA "first" & short\nparagraph.\n\nAnother.\n')
+    context = {"title": "<code>sg.fit</code> &amp; co", "pageurl": "https://here/fit.html", "metatags": "<meta>"}
+    open_graph.describe(app, "fit", "page.html", context, tree)
+    assert context["metatags"].splitlines() == [
+        "<meta>",
+        '<meta property="og:site_name" content="spirograd">',
+        '<meta property="og:type" content="website">',
+        '<meta property="og:title" content="sg.fit &amp; co">',
+        '<meta property="og:description" content="A &quot;first&quot; &amp; short paragraph.">',
+        '<meta property="og:url" content="https://here/fit.html">',
+    ]
+    context = {}
+    open_graph.describe(app, "search", "search.html", context, publish_doctree("word " * 100))
+    description = context["metatags"].splitlines()[4]
+    assert description.count("word") == 39 and description.endswith('word…">')
 
 
 def test_versions(tmp_path: Path) -> None:
