@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "device/gpu/driver/check.hpp"
+#include "device/gpu/driver/validation.hpp"
 
 namespace sg {
 namespace {
@@ -191,6 +192,14 @@ std::optional<VkResult> answer(size_t function) {
 // Only requests inside a function that can answer that there is no memory.
 thread_local bool may_refuse = false;
 
+// Mesa 25 crashes in a layout that got no memory, and the validation layer (1.4.363) after an instance; it takes a
+// refused submission for one that runs.
+bool bears_refusal(size_t function) {
+  static const bool layered = validation_mode() != Validation::off;
+  if (layered && (function == k_vkCreateInstance || function == k_vkQueueSubmit2)) return false;
+  return function != k_vkCreatePipelineLayout;
+}
+
 struct Header {  // before each block
   void* begin;
   size_t bytes;
@@ -265,7 +274,7 @@ struct Call<kFunction, R(VKAPI_PTR*)(First, More...)> {
     if constexpr (std::is_same_v<R, VkResult>) {
       note_device(first);
       if (const std::optional<VkResult> result = answer(kFunction)) return *result;
-      may_refuse = kFunction != k_vkCreatePipelineLayout;  // Mesa 25 does not look whether it got any: it crashes
+      may_refuse = bears_refusal(kFunction);
       const VkResult result = driver(passed_on(first), passed_on(more)...);
       may_refuse = false;
       return result;
