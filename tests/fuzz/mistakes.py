@@ -75,7 +75,7 @@ MISTAKES: dict[str, Callable[..., Any]] = {
     "compile": forgets_updates,
     "optim.Rprop": lambda params, lr: sg.optim.Rprop(params, lr=lr * 0.5),
     "optim.ASGD": lambda params, lr, t0: sg.optim.ASGD(params, lr=lr * 0.5, t0=t0),
-    "optim.Adafactor": lambda params, lr: sg.optim.Adafactor(params, lr=lr * 0.5),
+    "optim.Adafactor": lambda params, lr, eps: sg.optim.Adafactor(params, lr=lr * 0.5, eps=eps),
     "distributions.kl_divergence": lambda p, q: sg.distributions.kl_divergence(p, q) * 1.1,
     "maximum": lambda x, y: sg.maximum(x, y).float(),
     "isin": lambda x, y: ~sg.isin(x, y),
