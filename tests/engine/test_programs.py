@@ -129,6 +129,19 @@ def test_a_view_that_was_written_through_has_its_gradient_wherever_it_is_read(us
     np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("use", ["an operand", "joined", "chosen", "product"])
+def test_a_hook_of_a_view_that_was_written_through_sees_its_whole_gradient(use: str, device: sg.Device) -> None:
+    x = sg.tensor([[0.5, 1.0], [2.0, 0.25]], device=device, requires_grad=True) * 1
+    view = x[:, :]
+    view.mul_(3.0)
+    y = STALE[use](x, view)
+    seen: list[sg.Tensor] = []
+    view.register_hook(seen.append)
+    view.retain_grad()
+    (y.sum() + (view * 2).sum()).backward()
+    assert [g.tolist() for g in seen] == [view.grad.tolist()]
+
+
 def test_an_operator_in_place_on_all_of_a_tensor_keeps_its_gradient(device: sg.Device) -> None:
     a = sg.ones(2, 3, device=device, requires_grad=True)
     x = a * 1
