@@ -307,6 +307,7 @@ def rules_of(calls: list[str], hosts: int, every: int) -> Iterator[str]:
     ]
     rules += [f"host@{n}" for n in range(1, hosts + 1)]
     kinds = ("DEVICE_MEMORY", "HOST_MEMORY", "POOL_MEMORY", "vkCreateComputePipelines@1=INIT", "host@")
+    kinds += ("vkAllocateMemory@1!=DEVICE_LOST",)
     first = [next((rule for rule in rules if kind in rule), None) for kind in kinds]
     yield from dict.fromkeys([*filter(None, first), *rules[::every]])
 

@@ -2,6 +2,7 @@
 // Knows no plans.
 #include "device/gpu/driver/context.hpp"
 
+#include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -51,13 +52,24 @@ void make_device(Context& c) {
         c.read_clocks = reinterpret_cast<PFN_vkGetCalibratedTimestampsKHR>(vkGetDeviceProcAddr(c.device, name));
 }
 
+// VMA tries other memory when the driver answers that the device is lost, and says in the end that there is none.
+thread_local bool lost_in_vma = false;
+
 // VMA has its own table of functions. These look into volk's table at each call, so that replaced functions there
 // (counting.cpp, faults.cpp, a test) also see VMA's calls.
 template <auto* kSlot, class F>
 struct ByTable;
 template <auto* kSlot, class R, class... A>
 struct ByTable<kSlot, R(VKAPI_PTR*)(A...)> {
-  static VKAPI_ATTR R VKAPI_CALL call(A... a) { return (*kSlot)(a...); }
+  static VKAPI_ATTR R VKAPI_CALL call(A... a) {
+    if constexpr (std::is_same_v<R, VkResult>) {
+      const VkResult result = (*kSlot)(a...);
+      lost_in_vma = lost_in_vma || result == VK_ERROR_DEVICE_LOST;
+      return result;
+    } else {
+      return (*kSlot)(a...);
+    }
+  }
 };
 template <auto* kSlot, class F>
 void use_table(F& function) {
@@ -128,6 +140,13 @@ VkBufferCreateInfo buffer_info(const Context& context, size_t bytes, uint32_t (&
   return info;
 }
 
+VkResult create_buffer(const Context& context, const VkBufferCreateInfo& info, const VmaAllocationCreateInfo& how,
+                       VkBuffer& handle, VmaAllocation& allocation, VmaAllocationInfo* made) {
+  lost_in_vma = false;
+  const VkResult result = vmaCreateBufferWithAlignment(context.vma, &info, &how, 256, &handle, &allocation, made);
+  return result < 0 && lost_in_vma ? VK_ERROR_DEVICE_LOST : result;
+}
+
 // Coherent memory needs no flush. Arguments are written once and read by shaders; staging is read by the host, too, so
 // it should be cached.
 HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
@@ -145,8 +164,7 @@ HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
   }
   HostBuffer b;
   VmaAllocationInfo made{};
-  vk_check(vmaCreateBufferWithAlignment(context.vma, &info, &how, 256, &b.handle, &b.allocation, &made),
-           "vmaCreateBuffer for host memory");
+  vk_check(create_buffer(context, info, how, b.handle, b.allocation, &made), "vmaCreateBuffer for host memory");
   b.mapped = made.pMappedData;
   b.bytes = bytes;
   VkBufferDeviceAddressInfo address{};

@@ -47,6 +47,9 @@ VkCommandPool make_command_pool(const Context& context, uint32_t family, Submiss
 // A buffer for anything that kernels and copies do. It belongs to all queues of the device at once; `families` lives as
 // long as the result.
 VkBufferCreateInfo buffer_info(const Context& context, size_t bytes, uint32_t (&families)[2]);
+// Its memory as well. What the driver answers, a loss of the device included.
+VkResult create_buffer(const Context& context, const VkBufferCreateInfo& info, const VmaAllocationCreateInfo& how,
+                       VkBuffer& handle, VmaAllocation& allocation, VmaAllocationInfo* made = nullptr);
 VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
 void begin_commands(VkCommandBuffer commands, Submissions submissions = Submissions::one);
 void end_commands(VkCommandBuffer commands);

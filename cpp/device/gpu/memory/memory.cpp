@@ -112,8 +112,7 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
     const std::lock_guard lock(mutex_);
     blocks_.insert(buffer.get());  // before there is memory that could be forgotten
   }
-  why = vmaCreateBufferWithAlignment(context_.vma, &info, &how, kAlignment, &buffer->handle, &buffer->allocation_,
-                                     nullptr);
+  why = create_buffer(context_, info, how, buffer->handle, buffer->allocation_);
   if (why < 0) {
     const std::lock_guard lock(mutex_);
     blocks_.erase(buffer.get());
