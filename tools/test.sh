@@ -445,11 +445,13 @@ lane_poison() {
   return $ok
 }
 
-# BREAKS="3 7 12": these rows alone; those of C++ cost a build of what they touch.
+# BREAKS="3 7 12": these rows alone; BREAKS_REST=1: those that the last run has not proven.
 lane_breaks() {
   catch2 || return 1
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
-  "$py" tests/breaks/run.py
+  local rows=()
+  read -ra rows <<<"${BREAKS:-}"
+  "$py" tests/breaks/run.py ${BREAKS:+--only "${rows[@]}"} ${BREAKS_REST:+--rest}
 }
 
 # found LOG WORDS COMMAND...: the command finds a mistake made on purpose, and says so in these words

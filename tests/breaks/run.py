@@ -4,11 +4,18 @@ For each row of docs/reliability.md: applies its patch to a copy of the tree (bu
 touches, and runs the row's tests there. They pass without it; with it, one of them must fail by what it asserts, or
 crash: a patch that no longer applies, a build or an import that fails, tests that are skipped or hang prove nothing.
 
-BREAKS="3 7 12" runs these rows alone. Needs what tools/setup.sh makes, and a GPU for rows of GPUs.
+Each result is kept in build/breaks/results.json as soon as it is there: `--rest` goes on where a run was ended, with
+the rows that it has not proven. The tree itself is never changed, and the copy is made anew by each run.
+
+    python tests/breaks/run.py [--only ROW...] [--rest]
+
+Needs what tools/setup.sh makes, and a GPU for rows of GPUs.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import shutil
@@ -18,14 +25,17 @@ import sys
 import sysconfig
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from patches import ROOT, Row, apply, rows
+from patches import ROOT, Row, apply, changes, rows
 
 WORK = ROOT / "build" / "breaks"
-TREE, BUILD = WORK / "tree", WORK / "build"
+TREE, BUILD, BUILT, RESULTS = WORK / "tree", WORK / "build", WORK / "built", WORK / "results.json"
 PACKAGE = TREE / "python" / "spirograd"
+TESTS = "spirograd_tests"
 CORE = "_core" + sysconfig.get_config_var("EXT_SUFFIX")
 INSTALLED = Path(sysconfig.get_paths()["platlib"]) / "spirograd" / CORE
 LIMIT, BUILD_LIMIT = 300, 3600  # seconds that the tests of a row, and a build, may take
@@ -54,9 +64,11 @@ def command(*words: str | Path, cwd: Path = TREE, limit: int = LIMIT) -> subproc
     ) as process:
         try:
             out, errors = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired as e:
+        except BaseException as e:  # an end of this program, too
             os.killpg(process.pid, signal.SIGKILL)  # and what it started
-            raise Unproven(f"{' '.join(arguments)} took more than {limit} s") from e
+            if isinstance(e, subprocess.TimeoutExpired):
+                raise Unproven(f"{' '.join(arguments)} took more than {limit} s") from e
+            raise
     return subprocess.CompletedProcess(arguments, process.returncode, out, errors)
 
 
@@ -125,11 +137,11 @@ def python_tests(row: Row, skipped: bool = False) -> list[str]:
     return failed
 
 
-def cpp_tests(row: Row) -> list[str]:
+def cpp_tests(row: Row, program: Path) -> list[str]:
     """The tests of the row in C++ that failed."""
     failed = []
     for name in (test.split("::", 1)[1] for test in row.tests if ".cpp::" in test):
-        told = command(BUILD / "spirograd_tests", re.sub(r"([,\[\]\\])", r"\\\1", name) + "*")  # one for each type
+        told = command(program, re.sub(r"([,\[\]\\])", r"\\\1", name) + "*")  # one for each type
         (WORK / f"{row.number:02}.cpp.log").write_text(told.stdout + told.stderr, encoding="utf-8")
         if re.search(r"^test cases: .*\b[1-9]\d* failed", told.stdout, re.MULTILINE):
             failed.append(name)
@@ -138,73 +150,154 @@ def cpp_tests(row: Row) -> list[str]:
     return failed
 
 
-def broken(row: Row) -> list[str]:
-    """Breaks the product, and says which tests of the row noticed it."""
+def is_compiled(row: Row) -> bool:
+    """Whether the break changes more than Python."""
+    return any(not path.startswith("python/") for path in changes(row.patch.read_text(encoding="utf-8")))
+
+
+def keep_build() -> None:
+    """Builds everything without a break, and keeps it."""
+    build(TESTS)
+    build("_core")
+    shutil.rmtree(BUILT, ignore_errors=True)
+    shutil.copytree(BUILD, BUILT)
+
+
+def put_build_back() -> None:
+    """What a break has built is as before, with its times, so that no later build makes it again."""
+    for old in BUILT.rglob("*"):
+        new = BUILD / old.relative_to(BUILT)
+        if old.is_file() and not old.name.startswith(".ninja") and new.stat().st_mtime_ns != old.stat().st_mtime_ns:
+            shutil.copy2(old, new)
+
+
+@contextmanager
+def changed(row: Row) -> Iterator[None]:
+    """The copy with the break of a row; afterwards as before, with its times."""
     try:
         texts = apply(row.patch, TREE)
     except (OSError, ValueError) as e:
         raise Unproven(f"the patch does not apply: {e}") from e
-    kept = {path: path.read_text(encoding="utf-8") for path in texts}
+    kept = {path: (path.read_text(encoding="utf-8"), path.stat().st_mtime_ns) for path in texts}
     try:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
-        if not all(path.is_relative_to(PACKAGE) for path in texts):
-            if any(".cpp::" in test for test in row.tests):
-                build("spirograd_tests")
-            if any(".py::" in test for test in row.tests):
-                build("_core")
-                put_core(BUILD / CORE)
-        return cpp_tests(row) + python_tests(row)
+        yield
     finally:
-        for path, text in kept.items():
+        if is_compiled(row):
+            put_build_back()
+        for path, (text, time_ns) in kept.items():
             path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(time_ns, time_ns))
         put_core(INSTALLED)
 
 
-def attempt(row: Row, tests: Callable[[Row], str]) -> tuple[bool, str]:
-    """What the tests of a row say, or why they say nothing."""
-    try:
-        return True, tests(row)
-    except Unproven as e:
-        return False, f"PROVES NOTHING: {e}"
+@dataclass
+class Result:
+    """Of one row: whether its tests notice its break, by which words, and the seconds that it took."""
+
+    row: int
+    noticed: bool = False
+    said: str = ""
+    without: float = 0.0  # a break: its tests, which must pass
+    building: float = 0.0
+    tests: float = 0.0  # with the break
+
+    @contextmanager
+    def timed(self, field: str) -> Iterator[None]:
+        """Notes the seconds of the block."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            setattr(self, field, time.monotonic() - begin)
+
+    def line(self) -> str:
+        seconds = f"{self.without:7.0f} {self.building:8.0f} {self.tests:5.0f}"
+        return f"{self.row:3} {seconds}  {'noticed by ' if self.noticed else ''}{self.said}"
 
 
-def unbroken(row: Row) -> str:
-    """Nothing: the tests of the row must pass without a break."""
-    if any(".cpp::" in test for test in row.tests):
-        build("spirograd_tests")
-    if failed := cpp_tests(row) + python_tests(row, skipped=True):
+HEAD = "row without building tests  (seconds)"
+
+
+def unbroken(row: Row, result: Result) -> None:
+    """The tests of the row must pass without its break."""
+    with result.timed("without"):
+        failed = cpp_tests(row, BUILT / TESTS) + python_tests(row, skipped=True)
+    if failed:
         raise Unproven(f"without a break, too, fails {failed[0]}")
-    return ""
 
 
-def noticed(row: Row) -> str:
-    """Which test noticed the break of the row."""
-    if failed := broken(row):
-        return f"noticed by {failed[0]}"
-    raise Unproven(f"not noticed by {', '.join(row.tests)}")
+def broken(row: Row, result: Result) -> None:
+    """Breaks the product, and demands that a test of the row notices it."""
+    with changed(row):
+        if is_compiled(row):
+            with result.timed("building"):
+                if any(".cpp::" in test for test in row.tests):
+                    build(TESTS)
+                if any(".py::" in test for test in row.tests):
+                    build("_core")
+                    put_core(BUILD / CORE)
+        with result.timed("tests"):
+            failed = cpp_tests(row, BUILD / TESTS) + python_tests(row)
+    if not failed:
+        raise Unproven(f"not noticed by {', '.join(row.tests)}")
+    result.noticed, result.said = True, failed[0]
+
+
+def prove(row: Row) -> Result:
+    """Whether the tests of the row notice its break, or why they prove nothing."""
+    result = Result(row.number)
+    try:
+        unbroken(row, result)
+        broken(row, result)
+    except Unproven as e:
+        result.said = f"PROVES NOTHING: {e}"
+    return result
+
+
+def kept_results() -> dict[int, Result]:
+    """Those of the last run."""
+    if not RESULTS.exists():
+        return {}
+    return {r["row"]: Result(**r) for r in json.loads(RESULTS.read_text(encoding="utf-8"))}
+
+
+def keep(results: dict[int, Result]) -> None:
+    """Writes them where --rest reads them."""
+    text = json.dumps([asdict(r) for _, r in sorted(results.items())], indent=1)
+    RESULTS.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
-    wanted = {int(n) for n in os.environ.get("BREAKS", "").split()}
-    chosen = [row for row in rows() if not wanted or row.number in wanted]
-    if unknown := wanted - {row.number for row in chosen}:
-        print(f"breaks: docs/reliability.md has no rows {sorted(unknown)} with tests")
-        return 1
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=int, nargs="+", metavar="ROW", help="these rows")
+    parser.add_argument("--rest", action="store_true", help="rows that the last run has not proven")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as after Ctrl-C, nothing stays that was started
+    all_rows = {row.number: row for row in rows()}
+    wanted = options.only or list(all_rows)
+    if unknown := set(wanted) - set(all_rows):
+        parser.error(f"docs/reliability.md has no rows {sorted(unknown)} with tests")
     TREE.mkdir(parents=True, exist_ok=True)
     copy_tree()
     put_core(INSTALLED)
-    start, missed = time.monotonic(), 0
-    before = {row.number: attempt(row, unbroken) for row in chosen}  # in one go: the build is that of all
+    start = time.monotonic()
+    results = kept_results() if options.only or options.rest else {}
+    proven = {n for n, result in results.items() if options.rest and result.noticed}
+    chosen = [all_rows[n] for n in wanted if n not in proven]
+    if any(is_compiled(row) for row in chosen):
+        keep_build()
+    print(HEAD)
     for row in chosen:
-        begin = time.monotonic()
-        good, said = before[row.number]
-        if good:
-            good, said = attempt(row, noticed)
-        missed += not good
-        print(f"row {row.number:2} {time.monotonic() - begin:4.0f} s  {said}", flush=True)
-    print(f"{len(chosen) - missed} passed, {missed} failed in {time.monotonic() - start:.1f}s")
-    return missed > 0
+        results[row.number] = prove(row)
+        keep(results)
+        print(results[row.number].line(), flush=True)
+    shown = [results[n] for n in wanted]
+    missed = [r for r in shown if not r.noticed]
+    print("", HEAD, *(r.line() for r in shown), sep="\n")
+    print(f"{len(shown) - len(missed)} passed, {len(missed)} failed in {time.monotonic() - start:.1f}s")
+    return bool(missed)
 
 
 if __name__ == "__main__":
