@@ -87,6 +87,34 @@ def test_ctrl_c_ends_long_work_on_the_cpu(name: str) -> None:
     assert (sg.ones(3) * 2).tolist() == [2, 2, 2]
 
 
+# One call each, that is no place for Python to look for Ctrl-C itself, k times as long as the shortest.
+ONE_CALL: dict[str, Callable[[int], sg.Tensor]] = {
+    "a product": lambda k: (a := numbers(k, 500, 500)) @ a,
+    "a convolution": lambda k: sg.nn.functional.conv2d(numbers(k, 64, 32, 32), numbers(128, 64, 5, 5)),
+    "attention": lambda k: sg.nn.functional.scaled_dot_product_attention(*[numbers(k, 2, 1024, 64)] * 3),
+    "a sorted row": lambda k: numbers(k << 20).sort()[0],
+    "a scan": lambda k: numbers(k << 20).cumsum(0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_CALL)
+def test_ctrl_c_ends_a_call_before_it_is_done(name: str) -> None:
+    def seconds(k: int) -> float:
+        y, begin = ONE_CALL[name](k), time.perf_counter()
+        y.realize()
+        return time.perf_counter() - begin
+
+    def ends(k: int) -> bool:
+        y = ONE_CALL[name](k)
+        with interrupted(0.02):
+            y.realize()
+            time.sleep(60)
+        return len(y.plan()) > 0
+
+    k = next(k for k in (1 << i for i in range(12)) if seconds(k) > 0.2)  # on this machine
+    assert any(ends(k) for _ in range(3)), "Ctrl-C was seen after it"
+
+
 def test_work_that_was_interrupted_can_be_asked_for_again() -> None:
     x = numbers(1 << 20)
     kept = [x]
