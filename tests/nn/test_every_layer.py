@@ -79,6 +79,8 @@ MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.Transformer(4, 2, 1, 2, 8, dropout=0.0, activation="gelu"), [(3, 2, 4)] * 2),
 ]
 OURS: list[tuple[Make, list[Any]]] = [
+    (lambda n: n.FractionalMaxPool2d(2, 1), [(1, 2, 4, 5)]),  # one window, whose place is not drawn
+    (lambda n: n.FractionalMaxPool3d(2, 1), [(1, 2, 3, 2, 4)]),
     (lambda n: n.RoPE(4), [(2, 3, 4)]),
     (lambda n: n.SinusoidalPositionalEncoding(4), [(2, 3, 4)]),
     (lambda n: n.SyncBatchNorm(3), [(4, 3, 2)]),  # on the CPU, too
@@ -87,6 +89,7 @@ OURS: list[tuple[Make, list[Any]]] = [
 ALL = [(layer.make, list(layer.shapes)) for layer in LAYERS] + MORE + OURS
 NO_LAYERS = {"Layer", "MLP", "Module", "ModuleDict", "ModuleList", "Neuron", "ParameterDict", "ParameterList"}
 NO_LAYERS |= {"RNNCellBase", "Sequential", "TensorModule"}
+NO_LAYERS |= {"CrossMapLRN2d"}  # its gradient is PyTorch's, which is not the derivative: tests/porting/rare.py
 
 
 def name_of(make: Make) -> str:

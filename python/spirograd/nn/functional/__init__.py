@@ -9,7 +9,7 @@ from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .fractional import *  # noqa: F403
 from .linear import *  # noqa: F403
-from .linear_loss import *  # noqa: F403
+from .logits import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .norm import *  # noqa: F403
 from .pooling import *  # noqa: F403

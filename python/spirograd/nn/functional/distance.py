@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..._core import Tensor, minimum, relu, triu_indices
+from ...base.casts import wide
 from ...linalg import vector_norm
 from .loss import pairwise_distance
 
@@ -22,6 +23,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return vector_norm(input[first] - input[second], p, -1)
 
 
+@wide
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
