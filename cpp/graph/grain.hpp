@@ -1,6 +1,6 @@
 // In which order a value's elements lie in memory, or would if it was not computed inside its readers: that of the tensors
 // it is made of. The order of folds follows from it (kernel/fold_order.hpp), because neighbours in memory should be read
-// together. It is settled when a node is recorded, so that nothing done later, such as storing the value or not, changes
+// together. It is found when a node is recorded, so that nothing done later, such as storing the value or not, changes
 // the bits of a fold.
 #pragma once
 #include "graph/node.hpp"

@@ -45,7 +45,8 @@ def folds(x: sg.Tensor, y: sg.Tensor, w: sg.Tensor) -> Iterator[sg.Tensor]:
     yield (1 + x / 64).prod(1)
 
 
-SIZES = {"short": (96, 10), "many": (96, 40), "blocks": (40, 52), "long": (7, 1500), "tall": (1100, 72), "pieces": (2, 40000)}
+SIZES = {"short": (96, 10), "many": (96, 40), "blocks": (40, 52), "long": (7, 1500), "tall": (1100, 72)}
+SIZES["pieces"] = (2, 40000)
 for kind, size in SIZES.items():
     for dtype in (sg.float32, sg.float16) if kind == "long" else (sg.float32,):
 
