@@ -60,7 +60,7 @@ struct Operand {
 };
 
 // Parameters of a custom kernel or a contraction: a struct of the op's own, without padding, as words of the plan's
-// key.
+// key. Those of formulas and folds are their grain (grain.hpp).
 struct Parameters {
   int64_t words[4] = {};
 

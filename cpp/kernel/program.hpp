@@ -55,7 +55,7 @@ struct Instr {
   int32_t a = -1, b = -1, c = -1;
   int32_t slot = -1;
   // constant: .f for float types, .i for the others; check_index: .i is its number in the kernel, from 1 on; stores: .i is
-  // the number of the guard that may keep it from being done, from 1 on, or 0
+  // the number of the guard that may keep it from being done, from 1 on, or 0; reduces: .i is their order (fold_order.hpp)
   Number imm{};
   bool operator==(const Instr&) const;
 };
