@@ -36,6 +36,12 @@ def test_a_derived_class_shows_the_arguments_of_its_layer() -> None:
     assert repr(Narrow(3, "x", bias=False)) == "Narrow(in_features=3, out_features=1, bias=False)"
 
 
+def test_a_constructor_that_a_program_replaces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    constructor = nn.Linear.__init__
+    monkeypatch.setattr(nn.Linear, "__init__", lambda self, *args, **options: constructor(self, *args, **options))
+    assert repr(nn.Linear(3, 1)) == "Linear(in_features=3, out_features=1, bias=True)"
+
+
 def test_a_module_of_a_program_shows_no_arguments() -> None:
     class Net(nn.Module):
         def __init__(self, size: int = 3) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._core import Tensor
@@ -41,7 +41,7 @@ def shown_arguments(layer: Any, shown: str | None) -> str:
             alone, and `name?` only if the value is not the default. None shows all arguments, except tensors, device
             and dtype.
     """
-    arguments = _constructor(type(layer))
+    arguments = inspect.signature(type(layer)._constructor).parameters
     if shown is None:
         shown = " ".join(name for name, argument in arguments.items() if _is_plain(name, argument))
     texts = []
@@ -57,13 +57,6 @@ def shown_arguments(layer: Any, shown: str | None) -> str:
         text = str(value) if name.startswith("padding") else repr(value)  # PyTorch does not quote padding="same"
         texts.append(text if item.startswith("{") else f"{name}={text}")
     return ", ".join(texts)
-
-
-def _constructor(kind: type) -> Mapping[str, inspect.Parameter]:
-    """The arguments of the nearest constructor that this package defines: a class that a program derives from a layer
-    shows those of the layer."""
-    own = (vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base))
-    return inspect.signature(next(f for f in own if f.__module__.startswith(f"{__package__}."))).parameters
 
 
 def _is_plain(name: str, argument: inspect.Parameter) -> bool:

@@ -81,9 +81,17 @@ class Module:
     _held_names: frozenset[str] = frozenset()  # the attributes that may hold modules and parameters
     _hooks: Hooks | None = None
     _shown: ClassVar[str | None] = None  # which arguments extra_repr() shows
+    _constructor: ClassVar[Callable[..., None]]  # which extra_repr() names the arguments of
 
     def __init__(self) -> None:
         self.training = True
+
+    _constructor = __init__
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls) and cls.__module__.startswith(f"{__package__}."):  # not that of a program's class
+            cls._constructor = vars(cls)["__init__"]
 
     if not TYPE_CHECKING:  # type checkers would allow every attribute
 
