@@ -12,7 +12,7 @@ from . import _core
 from ._core import Tensor
 from .ops import GlslKernel, glsl_kernel
 
-__all__ = ["deform_conv2d", "nms", "roi_align", "roi_pool"]
+__all__ = ["deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool"]
 
 _KEPT = """
 shared uint gone[WORDS];
@@ -197,11 +197,16 @@ def roi_align(
     return means
 
 
+def _rounded(x: Tensor) -> Tensor:
+    """To the nearest whole number, halves away from 0."""
+    whole: Tensor = _core.where(x < 0, (x - 0.5).ceil(), (x + 0.5).floor())
+    return whole
+
+
 def _pooled(input: Tensor, boxes: Tensor, rows: int, columns: int, scale: float) -> tuple[Tensor, Tensor]:
     """The largest pixels in the cells of a grid in each box, and their numbers in the image, or -1."""
     channels, h, w = input.shape[1:]
-    corners = boxes[:, 1:].float() * scale
-    corners = _core.where(corners < 0, (corners - 0.5).ceil(), (corners + 0.5).floor())
+    corners = _rounded(boxes[:, 1:].float() * scale)
 
     def cells(axis: int, number: int, size: int) -> tuple[Tensor, Tensor]:
         """The first and the last pixel, plus one, of each cell: [k, number]."""
@@ -251,6 +256,91 @@ def roi_pool(
     """
     boxes, rows, columns = _checked("roi_pool", input, boxes, output_size)
     return _pooled(input, boxes, rows, columns, spatial_scale)[0]
+
+
+def _groups(op: str, input: Tensor, rows: int, columns: int) -> int:
+    """How many channels are left when each cell has its own."""
+    if input.shape[1] % (rows * columns):
+        raise ValueError(f"{op}: {input.shape[1]} channels, {rows} x {columns} cells; give a multiple of the cells")
+    return input.shape[1] // (rows * columns)
+
+
+def ps_roi_align(
+    input: Tensor,
+    boxes: Tensor | Sequence[Tensor],
+    output_size: int | Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+) -> Tensor:
+    """roi_align, aligned, where each cell has channels of its own (position-sensitive; Li et al., 2018).
+
+    Args:
+        input: [n, channels * rows * columns, h, w].
+        boxes, output_size, spatial_scale, sampling_ratio: as of roi_align.
+
+    Returns:
+        [k, channels, rows, columns].
+
+    Raises:
+        ValueError: other shapes.
+
+    Example:
+        >>> image = sg.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 3, 3)
+        >>> sg.regions.ps_roi_align(image, sg.tensor([[0.0, 0, 0, 3, 3]]), 2).tolist()
+        [[[[0.0, 1.0], [2.0, 3.0]]]]
+    """
+    rows, columns = _pair(output_size)
+    channels = _groups("ps_roi_align", input, rows, columns)
+    all_cells = roi_align(input, boxes, (rows, columns), spatial_scale, sampling_ratio, aligned=True)
+    of_all = all_cells.reshape(-1, channels, rows, columns, rows, columns)
+    return of_all.diagonal(0, 2, 4).diagonal(0, 2, 3)
+
+
+def ps_roi_pool(
+    input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: int | Sequence[int], spatial_scale: float = 1.0
+) -> Tensor:
+    """The mean pixel in each cell of a grid in each box, where each cell has channels of its own (Dai et al., 2016).
+
+    As in torchvision, cells end before the last row and column of the image; sizes are read from the device.
+
+    Args:
+        input: [n, channels * rows * columns, h, w].
+        boxes, output_size, spatial_scale: as of roi_pool.
+
+    Returns:
+        [k, channels, rows, columns]; 0 in cells outside of the image.
+
+    Raises:
+        ValueError: other shapes.
+
+    Example:
+        >>> image = sg.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 3, 3)
+        >>> sg.regions.ps_roi_pool(image, sg.tensor([[0.0, 0, 0, 2, 2]]), 2).tolist()
+        [[[[0.0, 1.0], [2.0, 3.0]]]]
+    """
+    boxes, rows, columns = _checked("ps_roi_pool", input, boxes, output_size)
+    channels, (h, w) = _groups("ps_roi_pool", input, rows, columns), input.shape[2:]
+    corners = _rounded(boxes[:, 1:].float() * spatial_scale)
+
+    def cells(axis: int, number: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The pixels of each cell, [k, number, most], whether each is in it, and how many are."""
+        low = corners[:, axis, None]
+        step = (corners[:, axis + 2, None] - low).clamp(min=1) / number
+        numbers = _core.arange(number, dtype=step.dtype, device=step.device)
+        first, end = (numbers * step).floor() + low, ((numbers + 1) * step).ceil() + low
+        first, end = first.clamp(0, size - 1).long(), end.clamp(0, size - 1).long()
+        most = max(int((end - first).max().item()), 1) if len(boxes) else 1
+        pixels = first[..., None] + _core.arange(most, device=input.device)
+        return pixels.clamp(max=size - 1), pixels < end[..., None], (end - first).clamp(min=0)
+
+    (y, inside_y, tall), (x, inside_x, wide) = cells(1, rows, h), cells(0, columns, w)
+    own = _core.arange(channels * rows * columns, device=input.device).reshape(channels, rows, columns)
+    plane = boxes[:, 0].long()[:, None, None, None] * input.shape[1] + own  # [k, channels, rows, columns]
+    place = (y[:, :, None, :, None] * w + x[:, None, :, None, :]).flatten(3)
+    inside = (inside_y[:, :, None, :, None] & inside_x[:, None, :, None, :]).flatten(3)
+    values = _core.take(input, plane[..., None] * (h * w) + place[:, None]) * inside[:, None]
+    count = (tall[:, :, None] * wide[:, None, :]).clamp(min=1)
+    return values.sum(4) / count[:, None]
 
 
 def deform_conv2d(

@@ -48,6 +48,40 @@ def test_pooled_boxes(i: int, device: sg.Device) -> None:
     same(regions._pooled(x, boxes, rows, columns, scale)[1], f"pa{i}")
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (1, 2)])
+def test_cells_with_channels_of_their_own(rows: int, columns: int, device: sg.Device) -> None:
+    """Against loops over cells and pixels."""
+    numbers, cells = np.random.RandomState(0), rows * columns
+    image = numbers.randn(2, 2 * cells, 9, 8).astype("f")
+    boxes = np.array([[0, 0.6, 1.2, 6.4, 7.7], [1, 2.5, 3, 3, 3.2], [0, -3, -2, 4, 5], [1, 3, 2, 20, 30]], "f")
+    x, b = sg.tensor(image, device=device, requires_grad=True), sg.tensor(boxes, device=device)
+    wanted, gradient = np.zeros((4, 2, rows, columns), "f"), np.zeros_like(image)
+    for k, box in enumerate(boxes):
+        x1, y1, x2, y2 = (int(np.floor(v * np.float32(0.8) + np.float32(0.5))) for v in box[1:])
+        for c in range(2):
+            for i in range(rows):
+                for j in range(columns):
+                    tall, wide = max(y2 - y1, 1) / rows, max(x2 - x1, 1) / columns
+                    top, bottom = np.clip([int(i * tall) + y1, int(np.ceil((i + 1) * tall)) + y1], 0, 8)
+                    left, right = np.clip([int(j * wide) + x1, int(np.ceil((j + 1) * wide)) + x1], 0, 7)
+                    own = int(box[0]), (c * rows + i) * columns + j, slice(top, bottom), slice(left, right)
+                    if image[own].size:
+                        wanted[k, c, i, j] = image[own].mean()
+                        gradient[own] += 1 / image[own].size
+    y = regions.ps_roi_pool(x, b, (rows, columns), 0.8)
+    y.sum().backward()
+    np.testing.assert_allclose(y.numpy(force=True), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(x.grad.numpy(force=True), gradient, rtol=1e-5)  # type: ignore[union-attr]
+    for ratio in (2, -1):
+        aligned = regions.ps_roi_align(x, b, (rows, columns), 0.8, ratio)
+        everything = regions.roi_align(x, b, (rows, columns), 0.8, ratio, aligned=True)
+        for c, i, j in np.ndindex(2, rows, columns):
+            one = everything[:, (c * rows + i) * columns + j, i, j]
+            np.testing.assert_allclose(aligned[:, c, i, j].numpy(force=True), one.numpy(force=True))
+    with pytest.raises(ValueError, match=r"ps_roi_pool: \d+ channels, 5 x 5 cells; give a multiple of the cells"):
+        regions.ps_roi_pool(x, b, 5)
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.7])
 def test_boxes_that_overlap(threshold: float, device: sg.Device) -> None:
     boxes, scores = sg.tensor(STORED["b40"], device=device), sg.tensor(STORED["s40"], device=device)

@@ -93,8 +93,10 @@ out, best = ops.roi_pool(x, boxes, 1.0, 2, 3)
 print(ops.roi_align(x, boxes, 1.0, 2, 3, 2, True).shape, out.shape, best.dtype, out.requires_grad)
 offset, mask = torch.zeros(1, 2, 8, 8), torch.zeros(0)
 print(ops.deform_conv2d(x, torch.ones(2, 2, 1, 1), offset, mask, torch.zeros(2), 1, 1, 0, 0, 1, 1, 1, 1, False).shape)
+aligned, pooled = ops.ps_roi_align(x, boxes, 1.0, 1, 2, 2), ops.ps_roi_pool(x, boxes, 1.0, 1, 2)
+print(aligned[0].shape, pooled[0].shape, aligned[1][0, 0].tolist(), pooled[1].dtype)
 try:
-    ops.ps_roi_pool
+    ops.qnms
 except AttributeError as error:
     print(str(error).split(";")[0])
 """)
@@ -103,7 +105,8 @@ except AttributeError as error:
         "[1, 2]",
         "torch.Size([3, 2, 2, 3]) torch.Size([3, 2, 2, 3]) torch.int64 True",
         "torch.Size([1, 2, 8, 8])",
-        "torch.ops.torchvision.ps_roi_pool is not in spirograd",
+        "torch.Size([3, 1, 1, 2]) torch.Size([3, 1, 1, 2]) [[0, 1]] torch.int32",
+        "torch.ops.torchvision.qnms is not in spirograd",
     ]
     assert [line.split(",")[0] for line in result.stderr.splitlines()[1:]] == [
         "spirograd: the extension of torchvision"

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ... import library, regions
+from ... import _core, library, regions
 from ..finder import HINT, MissingName, Namespace
 from ..libraries import skipped
 from ..libraries import torch_cluster as cluster_operations
@@ -52,6 +52,12 @@ class Operations:
 aten = Operations()
 
 
+def _channels(pooled: Any) -> Any:
+    """Which channel each cell was pooled from."""
+    own = _core.arange(pooled[:1].numel() if len(pooled) else 0, dtype=_core.int32, device=pooled.device)
+    return own.reshape(pooled.shape[1:]).expand(pooled.shape) if len(pooled) else pooled.int()
+
+
 class _Regions:
     """torch.ops.torchvision: what detectors call of torchvision's extension."""
 
@@ -75,6 +81,19 @@ class _Regions:
     @staticmethod
     def roi_pool(input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int) -> Any:
         return regions._pooled(input, rois, pooled_height, pooled_width, spatial_scale)
+
+    @staticmethod
+    def ps_roi_align(
+        input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int
+    ) -> Any:
+        size = (pooled_height, pooled_width)
+        made = regions.ps_roi_align(input, rois, size, spatial_scale, sampling_ratio)
+        return made, _channels(made)
+
+    @staticmethod
+    def ps_roi_pool(input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int) -> Any:
+        made = regions.ps_roi_pool(input, rois, (pooled_height, pooled_width), spatial_scale)
+        return made, _channels(made)
 
     @staticmethod
     def deform_conv2d(
