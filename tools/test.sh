@@ -9,7 +9,7 @@ set -uo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$root"
 
-# Together with setup the budgets make 65 minutes, for 2 cores from nothing.
+# Together with setup the budgets make 69 minutes, for 2 cores from nothing.
 lanes=(
   "style 60 clang-format, ruff, mypy, shell syntax, workflows, commit messages"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
@@ -25,6 +25,7 @@ lanes=(
   "vendors 120 kernels through the compilers of eight devices of other makers: which spill; nothing runs"
   "sanitize 480 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
+  "packages_few 180 eight packages around PyTorch, installed for themselves: imports all, trains with two under run"
   "fuzz 360 changed files, calls with anything, random programs on the CPU and software Vulkan"
 )
 # Run only when they are named.
@@ -35,6 +36,7 @@ long_lanes=(
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
   "opinfo 3600 PyTorch's table of operators (installs its wheel for CPUs), on the CPU and (software Vulkan) the GPU"
+  "packages 1200 ten packages around PyTorch, installed for themselves: trains with each under run, losses are PyTorch's"
   "asan_all 3000 the lane asan with all tests of the CPU"
   "breaks 6000 one break of the product for each row of docs/reliability.md, which the row's tests must notice"
 )
@@ -435,6 +437,28 @@ lane_opinfo() {
   "$py" tests/oracle/opinfo.py tests/golden/opinfo.json.xz --device cuda || ok=1
   return $ok
 }
+
+# The packages of a list of tests/packages in a folder of their own: they need no PyTorch, and the tests not them.
+packages_of() {
+  local list=tests/packages/$1.txt site=build/test/packages-$1
+  cat tests/packages/few.txt "$list" | cmp -s - "$site/lists" && return
+  rm -rf "$site"
+  "$py" -m pip install -q --no-deps --only-binary :all: --target "$site" -r "$list" ||
+    { echo "the packages of $list were not installed: they come from an index"; return 1; }
+  cat tests/packages/few.txt "$list" >"$site/lists"
+}
+
+lane_packages_few() {
+  packages_of few || return 1
+  PYTHONPATH=$root/build/test/packages-few "$py" -W ignore -m spirograd run -c "import accelerate, lightning, peft, timm
+import torch_geometric, torchaudio, torchmetrics, transformers" || return 1
+  "$py" tests/packages/run.py "$root/build/test/packages-few" lightning_trainer transformers_bert
+}
+
+lane_packages() {
+  packages_of all && "$py" tests/packages/run.py "$root/build/test/packages-all"
+}
+
 lane_poison() {
   export SPIROGRAD_POISON=1
   local ok=0
