@@ -230,6 +230,7 @@ def _change_tensors() -> None:
         "__array_ufunc__": array_ufunc,
         "__array__": _seen_by_numpy(Tensor.__array__),
         "split": _split,
+        "__reversed__": lambda self: self.flip(0) if self.ndim else self,
         "storage": lambda self: Storage(self),
         "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),
