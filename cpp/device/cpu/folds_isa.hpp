@@ -273,11 +273,68 @@ void fold_each(void* d, const void* a, int64_t step, int64_t length, const FoldS
   }
 }
 
+static_assert(kShortRun == 8);
+using Eight = float __attribute__((vector_size(32)));
+using EightIndices = int32_t __attribute__((vector_size(32)));
+
+// Eight elements of each of eight rows become eight columns.
+inline void turn(Eight (&rows)[8]) {
+  Eight pairs[8], fours[8];
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = __builtin_shuffle(rows[i], rows[i + 1], EightIndices{0, 8, 1, 9, 4, 12, 5, 13});
+    pairs[i + 1] = __builtin_shuffle(rows[i], rows[i + 1], EightIndices{2, 10, 3, 11, 6, 14, 7, 15});
+  }
+  for (int i = 0; i < 8; i += 4)
+    for (int k = 0; k < 2; ++k) {
+      fours[i + 2 * k] = __builtin_shuffle(pairs[i + k], pairs[i + 2 + k], EightIndices{0, 1, 8, 9, 4, 5, 12, 13});
+      fours[i + 2 * k + 1] =
+          __builtin_shuffle(pairs[i + k], pairs[i + 2 + k], EightIndices{2, 3, 10, 11, 6, 7, 14, 15});
+    }
+  for (int i = 0; i < 4; ++i) {
+    rows[i] = __builtin_shuffle(fours[i], fours[i + 4], EightIndices{0, 1, 2, 3, 8, 9, 10, 11});
+    rows[i + 4] = __builtin_shuffle(fours[i], fours[i + 4], EightIndices{4, 5, 6, 7, 12, 13, 14, 15});
+  }
+}
+
+// Up to eight columns of eight rows.
+inline void load_columns(Eight (&columns)[8], const char* from, int64_t step, int64_t count) {
+  if (count == 8)
+    for (int r = 0; r < 8; ++r) std::memcpy(&columns[r], from + r * step, sizeof(Eight));
+  else
+    for (int r = 0; r < 8; ++r)
+      for (int64_t k = 0; k < 8; ++k)
+        columns[r][k] = k < count ? reinterpret_cast<const float*>(from + r * step)[k] : 0;
+  turn(columns);
+}
+
+// One lane a row.
+inline Eight sum_eight_rows(const char* from, int64_t step, int64_t length) {
+  Eight sum = {}, columns[8];
+  int64_t at = 0;
+  for (; at + kShortRun <= length; at += kShortRun, from += sizeof(Eight)) {
+    load_columns(columns, from, step, kShortRun);
+    Eight part = {};
+    for (const Eight& column : columns) part += column;
+    sum += part;
+  }
+  if (at == length) return sum;
+  load_columns(columns, from, step, length - at);
+  Eight part = {};
+  for (int64_t k = 0; k < length - at; ++k) part += columns[k];
+  return sum + part;
+}
+
 // The same of sums, in the order in which blocks across rows add them.
 template <class T>
 void sum_each_in_runs(void* d, const void* a, int64_t step, int64_t length, const FoldState&, int64_t n) {
   const char* from = static_cast<const char*>(a);
-  for (int64_t i = 0; i < n; ++i, from += step) {
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>)
+    for (; i + 8 <= n; i += 8, from += 8 * step) {
+      const Eight sums = sum_eight_rows(from, step, length);
+      std::memcpy(static_cast<T*>(d) + i, &sums, sizeof sums);
+    }
+  for (; i < n; ++i, from += step) {
     const T* row = reinterpret_cast<const T*>(from);
     T sum = 0;
     for (int64_t at = 0; at < length; at += kShortRun) {
