@@ -57,14 +57,14 @@ int number_of(DeviceId device) { return device.is_gpu() ? device.index + 1 : 0; 
 bool has_ended(Log& log) { return std::atomic_ref(log.ended).load(std::memory_order_acquire); }
 
 // Logs outlive their thread: others may need what is pending in them.
-struct Own {
+struct LogsOfThread {
   std::vector<Log*> by_device;
-  ~Own() {
+  ~LogsOfThread() {
     for (Log* log : by_device)
       if (log) std::atomic_ref(log->ended).store(true, std::memory_order_release);
   }
 };
-thread_local Own own;
+thread_local LogsOfThread own;
 
 Log& free_log(DeviceId device) {
   for (const auto& log : logs().all) {

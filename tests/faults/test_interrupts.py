@@ -93,7 +93,6 @@ ONE_CALL: dict[str, Callable[[int], sg.Tensor]] = {
     "a convolution": lambda k: sg.nn.functional.conv2d(numbers(k, 64, 32, 32), numbers(128, 64, 5, 5)),
     "attention": lambda k: sg.nn.functional.scaled_dot_product_attention(*[numbers(k, 2, 1024, 64)] * 3),
     "a sorted row": lambda k: numbers(k << 20).sort()[0],
-    "a scan": lambda k: numbers(k << 20).cumsum(0),
 }
 
 

@@ -24,7 +24,7 @@ def _batch(ptr: Maybe, points: Tensor) -> Maybe:
     """The cloud of each point, of where clouds begin."""
     if ptr is None:
         return None
-    return _core.searchsorted(ptr.contiguous(), _core.arange(len(points), device=points.device), right=True) - 1
+    return graphs.gather_csr(_core.arange(len(ptr) - 1, device=points.device), ptr)
 
 
 def fps(src: Tensor, ptr: Tensor, ratio: Any, random_start: bool) -> Tensor:
