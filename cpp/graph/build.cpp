@@ -216,6 +216,13 @@ Tensor pointwise_on(const OpInfo& op, DeviceId device, std::initializer_list<Ten
 }
 }  // namespace
 
+namespace {
+// Whether a tensor without dimensions may have a value that the narrow integers of the others do not.
+bool wraps(const Tensor& x, DType type) {
+  return !x.is_number() && !is_float(type) && is_narrow(type) && promote(x.dtype(), type) != type;
+}
+}  // namespace
+
 // In order: result type, broadcast shape, the node without dimensions of size 1, its operands as strides over that
 // domain, the gradient. Invalid arguments throw before the node is appended; afterwards nothing may.
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
@@ -228,6 +235,10 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const DType compute = wide_of(type);
   const auto [device, all_there] = device_of(op, inputs);
   if (!all_there) return pointwise_on(op, device, inputs);
+  if (inputs.size() == 2 && (wraps(inputs.begin()[0], type) || wraps(inputs.begin()[1], type))) {
+    const auto wrapped = [&](const Tensor& x) { return wraps(x, type) ? cast(x, type) : x; };
+    return pointwise(op, {wrapped(inputs.begin()[0]), wrapped(inputs.begin()[1])});
+  }
   Dims shape;
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());

@@ -120,3 +120,13 @@ def test_a_sum_that_halves_do_not_hold_is_infinite_only_where_it_is_stored(devic
     there_and_back = sg.tensor([[60000.0] * 50 + [-60000.0] * 50], dtype=sg.float16, device=device)
     assert there_and_back.sum().item() == 0 and (there_and_back @ sg.ones_like(there_and_back).T).item() == 0
     assert there_and_back.expand(3, 100).sum(1).tolist() == there_and_back.T.expand(100, 3).sum(0).tolist() == [0] * 3
+
+
+def test_a_tensor_without_dimensions_wraps_to_the_type_of_the_others(device: sg.Device) -> None:
+    """Values stored from PyTorch 2.13."""
+    a = sg.tensor(-6, dtype=sg.int16, device=device)
+    b = sg.tensor([0, 1, 2], dtype=sg.uint8, device=device)
+    assert sg.maximum(a, b).tolist() == [250, 250, 250] and sg.minimum(b, a).tolist() == [0, 1, 2]
+    assert (a > b).tolist() == [True, True, True] and (b == a).tolist() == [False] * 3
+    assert (a // b.clamp(1)).tolist() == [250, 250, 125] and (a * b).tolist() == [0, 250, 244]
+    assert (a / (b + 1)).tolist() == [-6.0, -3.0, -2.0]
