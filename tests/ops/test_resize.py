@@ -94,8 +94,8 @@ def test_types() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda x: F.interpolate(x), "give size or scale_factor"),
-        (lambda x: F.interpolate(x, 3, 2.0), "give size or scale_factor"),
+        (lambda x: F.interpolate(x), "give either size or scale_factor"),
+        (lambda x: F.interpolate(x, 3, 2.0), "give either size or scale_factor"),
         (lambda x: F.interpolate(x, 3, mode="cubic"), "mode 'cubic' is unknown"),
         (lambda x: F.interpolate(x, 3, mode="bilinear"), r"mode 'bilinear' is for 4 dimensions, .* \[1, 1, 4\]"),
         (lambda x: F.interpolate(x, 3, align_corners=True), "mode 'nearest' has no align_corners"),

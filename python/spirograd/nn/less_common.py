@@ -8,30 +8,27 @@ from typing import Any
 
 from .._core import Tensor, pad
 from ..autograd import Function
-from .functional import (
-    fractional_max_pool2d,
-    fractional_max_pool3d,
-    linear_cross_entropy,
-    triplet_margin_with_distance_loss,
-)
+from . import functional as F
+from ._arguments import described
+from .distance import PairwiseDistance
 from .linear import Linear
+from .loss import _Loss
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LinearCrossEntropyLoss"]
 __all__ += ["TripletMarginWithDistanceLoss"]
 
 
-class TripletMarginWithDistanceLoss(Module):
-    """TripletMarginLoss with another distance: three of [..., d] -> [].
-
-    Args:
-        distance_function, margin, swap, reduction: as in functional.triplet_margin_with_distance_loss().
-
+@described(F.triplet_margin_with_distance_loss)
+class TripletMarginWithDistanceLoss(_Loss):
+    """
     Example:
         >>> loss = sg.nn.TripletMarginWithDistanceLoss(margin=2.0)
         >>> loss(sg.zeros(1, 2), sg.zeros(1, 2), sg.zeros(1, 2)).item()
         2.0
     """
+
+    _shown = ""
 
     def __init__(
         self,
@@ -41,24 +38,25 @@ class TripletMarginWithDistanceLoss(Module):
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        self.options: dict[str, Any] = {"distance_function": distance_function, "margin": margin, "swap": swap}
-        self.options["reduction"] = reduction
+        super().__init__(reduction)
+        self.distance_function = distance_function or PairwiseDistance()
+        self.margin = margin
+        self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return triplet_margin_with_distance_loss(anchor, positive, negative, **self.options)
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
-class FractionalMaxPool2d(Module):
-    """The largest elements of windows at random places: [n, channels, rows, columns] -> [n, channels, ...].
-
-    Args:
-        kernel_size, output_size, output_ratio, return_indices: as in functional.fractional_max_pool2d().
-
-    Example:
-        >>> sg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(sg.ones(1, 1, 6, 6)).shape
-        (1, 1, 3, 3)
-    """
+class _FractionalMaxPool(Module):
+    _shown = ""
 
     def __init__(
         self,
@@ -69,17 +67,39 @@ class FractionalMaxPool2d(Module):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.options = (kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        self.kernel_size = kernel_size
+        self.output_size = output_size
+        self.output_ratio = output_ratio
+        self.return_indices = return_indices
+        self._random_samples: Tensor | None
+        self.register_buffer("_random_samples", _random_samples)
+
+    def _options(self) -> tuple[Any, ...]:
+        return self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+
+
+@described(F.fractional_max_pool2d)
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """
+    Example:
+        >>> sg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(sg.ones(1, 1, 6, 6)).shape
+        (1, 1, 3, 3)
+    """
 
     def forward(self, input: Tensor) -> Any:
-        return fractional_max_pool2d(input, *self.options)
+        return F.fractional_max_pool2d(input, *self._options())
 
 
-class FractionalMaxPool3d(FractionalMaxPool2d):
-    """FractionalMaxPool2d of volumes: [n, channels, planes, rows, columns] -> [n, channels, ...]."""
+@described(F.fractional_max_pool3d)
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """
+    Example:
+        >>> sg.nn.FractionalMaxPool3d(2, output_size=(1, 2, 3))(sg.ones(1, 1, 6, 6, 6)).shape
+        (1, 1, 1, 2, 3)
+    """
 
     def forward(self, input: Tensor) -> Any:
-        return fractional_max_pool3d(input, *self.options)
+        return F.fractional_max_pool3d(input, *self._options())
 
 
 def _windows(x: Tensor, before: int, after: int) -> Tensor:
@@ -134,6 +154,8 @@ class CrossMapLRN2d(Module):
         (1, 4, 2, 2)
     """
 
+    _shown = "{size} alpha beta k"
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -144,20 +166,16 @@ class CrossMapLRN2d(Module):
         made: Tensor = _CrossMap.apply(input, self.size, self.alpha, self.beta, self.k)
         return made
 
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
-
-class LinearCrossEntropyLoss(Module):
+@described(F.linear_cross_entropy)
+class LinearCrossEntropyLoss(_Loss):
     """linear_cross_entropy() with a weight of its own, [num_classes, *out_features, in_features].
 
     Args:
-        in_features: of the input.
-        num_classes: of the target.
-        out_features: d1, ... of the logits [n, num_classes, d1, ...].
-        bias: whether there is one.
-        device, dtype: of the weight.
-        reduction, weight, ignore_index, label_smoothing, options: as in functional.linear_cross_entropy().
+        in_features: the number of features of the input.
+        num_classes: the number of classes of the target.
+        out_features: the sizes d1, ... of the logits [n, num_classes, d1, ...].
+        bias: whether to add a learned number to each logit.
 
     Example:
         >>> loss = sg.nn.LinearCrossEntropyLoss(3, 4)
@@ -182,18 +200,31 @@ class LinearCrossEntropyLoss(Module):
         label_smoothing: float = 0.0,
         options: Any = None,
     ) -> None:
-        super().__init__()
-        self.sizes = (num_classes, *out_features)
-        self.options: dict[str, Any] = {
-            "reduction": reduction,
-            "ignore_index": ignore_index,
-            "label_smoothing": label_smoothing,
-        }
-        self.linear = Linear(in_features, math.prod(self.sizes), bias=bias, device=device, dtype=dtype)
+        super().__init__(reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias=bias, device=device, dtype=dtype)
         self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        weight = self.linear.weight.reshape(*self.sizes, -1)
-        return linear_cross_entropy(
-            input, weight, target, linear_bias=self.linear.bias, weight=self.weight, **self.options
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(self.num_classes, *self.out_features, -1),
+            target,
+            linear_bias=self.linear.bias,
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )

@@ -15,6 +15,10 @@ __all__ = ["pdist", "triplet_margin_with_distance_loss"]
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Distances between all pairs of rows, of order p: [n, d] -> [n (n - 1) / 2].
 
+    Args:
+        input: [n, d], the rows.
+        p: the order of the norm, 0 to infinity.
+
     Example:
         >>> sg.nn.functional.pdist(sg.tensor([[0.0], [1.0], [3.0]])).tolist()
         [1.0, 3.0, 2.0]
@@ -38,7 +42,7 @@ def triplet_margin_with_distance_loss(
 
     Args:
         anchor, positive, negative: points.
-        distance_function: of two of them; None: pairwise_distance().
+        distance_function: makes a distance [...] of two of them; by default pairwise_distance().
         margin: how much farther the negative one has to be.
         swap: takes the smaller one of its distances to the anchor and to the positive one.
         reduction: "mean", "sum" or "none".

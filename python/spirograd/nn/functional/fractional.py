@@ -6,8 +6,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._core import Tensor, arange, rand
+from .._arguments import of_dims
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
+
+
+_FRACTIONAL = """Takes the largest element of each window, at random places that cover the input (Graham, 2014):
+[n, channels, {sizes}] -> [n, channels, ...].
+
+Args:
+    input: [n, channels, {sizes}], or without n.
+    kernel_size: size of the windows: one number, or one for each dimension.
+    output_size: the sizes of the result: one number, or one for each dimension.
+    output_ratio: the sizes of the result as a fraction of those of the input, between 0 and 1, in place of output_size.
+    return_indices: whether to return the indices of the elements as well.
+    _random_samples: numbers in [0, 1) that place the windows, [n, channels, {count}]; by default random ones.
+
+Returns:
+    The elements, or a tuple of them and their int64 indices, which count through the flattened [{sizes}].
+
+Raises:
+    ValueError: not exactly one of output_size and output_ratio is given; layers raise it when they are called.
+"""
 
 
 def _starts(samples: Tensor, size: int, kernel: int, out: int) -> Tensor:
@@ -49,6 +69,7 @@ def _pool(
     return (values, indices) if input.ndim == dims + 2 else (values.squeeze(0), indices.squeeze(0))
 
 
+@of_dims(2, _FRACTIONAL, count="2")
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -57,18 +78,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random places that cover the image: [n, channels, rows, columns], n optional.
-
-    Args:
-        input: images.
-        kernel_size: of a window, one size or one for each dimension.
-        output_size: of the result; or
-        output_ratio: of its sizes to those of the input, below 1.
-        return_indices: gives the places in C order, too.
-
-    Raises:
-        ValueError: not exactly one of output_size and output_ratio is given.
-
+    """
     Example:
         >>> sg.nn.functional.fractional_max_pool2d(sg.ones(1, 1, 5, 5), 2, output_size=3).shape
         (1, 1, 3, 3)
@@ -78,6 +88,7 @@ def fractional_max_pool2d(
     return (values, indices) if return_indices else values
 
 
+@of_dims(3, _FRACTIONAL, count="3")
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -86,9 +97,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """fractional_max_pool2d() of volumes, [n, channels, planes, rows, columns], n optional; the same arguments and
-    errors.
-
+    """
     Example:
         >>> sg.nn.functional.fractional_max_pool3d(sg.ones(1, 4, 4, 4), 2, output_ratio=0.5).shape
         (1, 2, 2, 2)

@@ -13,7 +13,14 @@ __all__ = ["LinearCrossEntropyOptions", "linear_cross_entropy"]
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch computes in pieces: accepted. The logits are computed as a whole here."""
+    """How PyTorch computes in pieces: accepted. The logits are computed as a whole here.
+
+    Args:
+        allow_retain_graph: whether backward() may be called again; it always may here.
+        batch_chunk_size: the number of rows of the input in a piece; without effect.
+        chunking_method: how PyTorch chooses the pieces; without effect.
+        acc_policy: how PyTorch adds up the pieces; without effect.
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
@@ -44,7 +51,7 @@ def linear_cross_entropy(
         reduction: "mean", "sum" or "none".
         ignore_index: a class that costs nothing; None is -100.
         label_smoothing: how much of the target goes to all classes, 0 to 1.
-        options: without a meaning here.
+        options: how PyTorch computes in pieces; without effect.
 
     Raises:
         ValueError: the shapes do not fit.

@@ -48,12 +48,28 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> Any:
-    """module(*inputs), on one device."""
+    """module(*inputs), on one device: the batch is not split.
+
+    Args:
+        module: what is called.
+        inputs: a tuple of its arguments, or the only one.
+        device_ids: accepted, without effect.
+        output_device: accepted, without effect.
+        dim: accepted, without effect.
+        module_kwargs: its arguments by name, a dict.
+    """
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
-    """What each module makes of its inputs, one after the other."""
+    """What each module makes of its inputs, one after the other.
+
+    Args:
+        modules: what is called.
+        inputs: for each module a tuple or list of its arguments, or the only one.
+        kwargs_tup: for each module a dict of its arguments by name.
+        devices: accepted, without effect.
+    """
     options = kwargs_tup or [{}] * len(modules)
     each = [x if isinstance(x, (tuple, list)) else (x,) for x in inputs]
     return [module(*x, **more) for module, x, more in zip(modules, each, options, strict=True)]
@@ -64,7 +80,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 
     Args:
         inputs: what is cut; other things than tensors are given to each device as they are.
-        target_gpus: the devices.
+        target_gpus: the devices; a number is that of a GPU.
         dim: the dimension.
     """
     devices = [f"gpu:{place}" if isinstance(place, int) else place for place in target_gpus]
@@ -82,7 +98,13 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """Tensors of several devices joined on one."""
+    """Tensors of several devices joined on one, also inside of tuples, lists and dicts.
+
+    Args:
+        outputs: what each device made, all of the same structure.
+        target_device: the device of the result; a number is that of a GPU.
+        dim: the dimension to join along.
+    """
     device = f"gpu:{target_device}" if isinstance(target_device, int) else target_device
     if isinstance(outputs[0], Tensor):
         return cat([x.to(device) for x in outputs], dim)
@@ -93,6 +115,11 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """The module for each device: one device is all that is taken.
+
+    Args:
+        network: the module.
+        devices: at most one; the module stays on its own.
+        detach: accepted, without effect.
 
     Raises:
         ValueError: several.

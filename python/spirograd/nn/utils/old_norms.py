@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ..._core import Tensor
+from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
 from ..functional import normalize
 from ..module import Module
 from ..parameter import Parameter
+from . import parametrizations
 from .parametrizations import norm_of_slices
 
 __all__ = ["SpectralNorm", "WeightNorm", "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
@@ -126,35 +128,25 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
 
+@described_by(parametrizations.weight_norm)
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Splits a weight into its size, `weight_g`, and its direction, `weight_v`.
 
     Args:
-        module: whose weight it is.
-        name: its name.
         dim: one size for each index of this dimension; None: one size.
-
-    Returns:
-        The module.
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
+@described_by(parametrizations.spectral_norm)
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divides a weight, which is kept as `weight_orig`, by its largest singular value.
 
     Args:
-        module: whose weight it is.
-        name: its name.
         n_power_iterations: of the power method, in each call in training; 1 or more.
-        eps: the least length that is divided by.
-        dim: the dimension of the outputs; None: 0, but 1 for transposed convolutions.
-
-    Returns:
-        The module.
     """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
@@ -172,11 +164,19 @@ def _remove(op: str, module: M, name: str, kind: type[WeightNorm] | type[Spectra
     raise ValueError(f"{op}: {type(module).__name__} has none of {name!r}; name the weight that has it")
 
 
+@described_by(parametrizations.remove_weight_norm)
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Makes the weight an ordinary parameter again, with its value of now."""
+    """
+    Raises:
+        ValueError: the weight has none.
+    """
     return _remove("remove_weight_norm", module, name, WeightNorm)
 
 
+@described_by(parametrizations.remove_spectral_norm)
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Makes the weight an ordinary parameter again, with its value of now."""
+    """
+    Raises:
+        ValueError: the weight has none.
+    """
     return _remove("remove_spectral_norm", module, name, SpectralNorm)
