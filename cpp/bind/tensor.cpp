@@ -23,8 +23,8 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 
 DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
 
-template <Binary op, Autocast wanted>
 // Operators do not pass through the table of callables, so the few that autocast changes say so here.
+template <Binary op, Autocast wanted>
 Tensor cast_first(const Tensor& a, const Tensor& b) {
   return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
 }

@@ -311,7 +311,7 @@ void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanIn
     try {
       device.get_ready(prepared, arguments);
       arguments.ready = true;
-    } catch (...) {  // run() says it, when it does not fail the batch any more
+    } catch (...) {  // run() raises it again, when the batch has ended
     }
   });
   if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);

@@ -1,5 +1,6 @@
 // A log as a plan is made of it: updates are written out as the ops that they stand for (graph/update.hpp), and what is
-// computed again has a second node (schedule/again.hpp). Leaves, offsets and numbers are those of the log itself. For engine/ only. Threads: under the engine lock.
+// computed again has a second node (schedule/again.hpp). Leaves, offsets and numbers are those of the log itself. For
+// engine/ only. Threads: under the engine lock.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

@@ -30,8 +30,8 @@ int64_t outputs_of(const Part& part, const Group& group);
 class Batch {
  public:
   virtual ~Batch() = default;
-  // Whether all that the batch asks of the device comes before what the device is asked for from here on, which can be
-  // prepared then; else run() has to come first. The device may still be computing the inputs.
+  // Whether the batch has already submitted all its work to the device, so that later work can be prepared while the
+  // batch waits; otherwise run() must come first. The device may still be computing the inputs.
   virtual bool give_way() { return false; }
   // All members come with the same batch, and the device has computed all inputs. On return the outputs are there, or
   // will be before anything that the device is asked for later. `meanwhile` may be called, once, before a wait.

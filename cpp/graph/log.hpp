@@ -45,9 +45,10 @@ struct Writes {
   size_t count = 0;
 };
 
-// Invariants: `nodes` are pending and in program order, so each comes after its inputs; of those that report, each has its
-// reporter, and `assignments` are in the order of their nodes; `key` and `hash` describe them completely, apart from numbers and the offsets of leaves, which are in `numbers` and `offsets` in the order in which
-// the plan takes them.
+// Invariants: `nodes` are pending and in program order, so each comes after its inputs; of those that report, each has
+// its reporter, and `assignments` are in the order of their nodes; `key` and `hash` describe them completely, apart
+// from numbers and the offsets of leaves, which are in `numbers` and `offsets` in the order in which the plan takes
+// them.
 struct Log {
   DeviceId device;
   uint32_t thread = 0;            // whose log it is, by its number

@@ -14,9 +14,9 @@ struct Updated {
   Tensor tensor, gradient;
   const std::vector<Tensor>& states;  // undefined: not there
 };
-// Records the update of tensors by the formulas of `op.update`: a node that holds the numbers (undefined: not there); for each tensor a node that reads the numbers, the tensor, its gradient and its states, and writes the
-// tensor; for each state a node that reads that one, and writes the state. All of them run together. Records nothing for
-// gradients.
+// Records the update of tensors by the formulas of `op.update`: a node that holds the numbers (undefined: not there);
+// for each tensor a node that reads the numbers, the tensor, its gradient and its states, and writes the tensor; for
+// each state a node that reads that one, and writes the state. All of them run together. Records nothing for gradients.
 void update_all(const OpInfo& op, std::span<const Tensor> numbers, std::span<const Updated> tensors);
 extern const OpInfo kUpdateNumbers, kUpdatedState;
 

@@ -10,8 +10,8 @@
 inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
 inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
 
-// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel + bias, if there is one. c has unit column stride here. A panel of a
-// is packed, or where it is: rows that are a_m apart, each in order along k.
+// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel + bias, if there is one. c has unit column
+// stride here. A panel of a is packed, or where it is: rows that are a_m apart, each in order along k.
 template <class T, int Rows, bool kPacked>
 static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c, int64_t c_m, bool from,
                           const T* bias) {

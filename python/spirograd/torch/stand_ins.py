@@ -1,4 +1,4 @@
-"""What install() changes about sparse and complex tensors: they say what PyTorch's say of themselves."""
+"""The attributes that PyTorch's sparse and complex tensors have, which install() adds to those of spirograd."""
 
 from __future__ import annotations
 
