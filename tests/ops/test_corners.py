@@ -70,9 +70,8 @@ def test_whole_numbers_to_a_float_are_floats(device: sg.Device) -> None:
 def test_small_whole_numbers_meet_a_number_as_int32(device: sg.Device) -> None:
     """A number that the type does not hold is taken as it is, where PyTorch would wrap it first."""
     x = of(device, [1, 255], sg.uint8)
-    for minus_two in (-2, of(device, -2)):
-        assert (x >= minus_two).tolist() == [True, True] and (x < minus_two).tolist() == [False, False]
-        assert sg.maximum(x, of(device, -2)).tolist() == [1, 255]
+    assert (x >= -2).tolist() == [True, True] and (x < -2).tolist() == [False, False]
+    assert sg.maximum(x, of(device, -2)).tolist() == [254, 255]  # a tensor wraps
     assert x.clamp(-2, 200).tolist() == [1, 200]
     assert (of(device, [50], sg.int8) < 300).tolist() == [True]
 
