@@ -21,17 +21,19 @@ int64_t elements_read(const Node& reader, const Operand& o) {
   return n;
 }
 
-// Most elements decide; the last dimension, if they are as many.
+// Most of the operands that have an element of their own for each decide; the last dimension, if there is none, or they
+// are as many. So a mean, which is one value a row, says nothing about the formula that subtracts it.
 Grain grain_of_formula(const Node& node) {
   const int last = node.domain.rank - 1;
-  int64_t elements[kMaxRank] = {};
+  int operands[kMaxRank] = {};
   for (int k = 0; k < node.inputs; ++k) {
     if (node.in[k].kind != Operand::Kind::node || !node.reads_value(k)) continue;
-    if (const int d = dimension_of_neighbours(node, node.in[k]); d >= 0) elements[d] += elements_read(node, node.in[k]);
+    if (elements_read(node, node.in[k]) < node.domain.numel()) continue;
+    if (const int d = dimension_of_neighbours(node, node.in[k]); d >= 0) ++operands[d];
   }
   int best = last;
   for (int d = last - 1; d >= 0; --d)
-    if (elements[d] > elements[best]) best = d;
+    if (operands[d] > operands[best]) best = d;
   return {.step = best < last ? contiguous_strides(node.domain)[best] : 0};
 }
 
