@@ -77,11 +77,12 @@ autodoc_typehints_description_target = "documented"
 autodoc_type_aliases = {name: name for name in ("DeviceLike", "DTypeLike", "npt.ArrayLike")}
 # Types that have no page here, and prose before a colon, which napoleon takes for a type.
 nitpick_ignore_regex = [
+    ("py:obj", r"spirograd\.library\.register_fake"),  # a method of the same name stands before it
     (
         "py:class",
         r"(collections|numpy|npt|np|onnx|os|pathlib|typing)\..*|File|'?D(evice|Type)Like'?|TypeAliasForwardRef|"
-        r"Params|Factor|Size|Activation|Averages?|~P|.*\.(ComplexHook|[FMR])|.* .*",
-    )
+        r"Params|Factor|Size|Activation|Averages?|~P|Kind|.*\.(ComplexHook|_Handles|[FMR])|.* .*",
+    ),
 ]
 
 # Placeholders, until there is a repository and a site of these names.

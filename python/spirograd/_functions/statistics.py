@@ -104,7 +104,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogramdd:
-    """How many points are in each bin of a grid of n dimensions: [..., n] -> [*bins], and the bounds of each dimension.
+    """How many points are in each bin of a grid of n dimensions: [..., n] -> [bins, ...], and each dimension's bounds.
 
     Args:
         input: points.

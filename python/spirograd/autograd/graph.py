@@ -90,10 +90,8 @@ class disable_saved_tensors_hooks:
 class GradientEdge(NamedTuple):
     """Where the gradient of a tensor is computed; grad() and backward() take it like the tensor.
 
-    Attributes:
-        node: the operation that made the tensor, or where a leaf's gradient is added up.
-        output_nr: which output of it the tensor is.
-        ownership_token: the tensor, which an edge keeps.
+    `node` is the operation that made the tensor, or where a leaf's gradient is added up, `output_nr` says which of its
+    outputs the tensor is, and `ownership_token` is the tensor, which an edge keeps.
     """
 
     node: Any

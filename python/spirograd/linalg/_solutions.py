@@ -211,7 +211,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
     """The X for which tensordot(A, X, X.ndim) = B.
 
     Args:
-        A: [*shape of B, *shape of X], as many elements in both parts.
+        A: the shape of B, then that of X, as many elements in both parts.
         B: a tensor.
         dims: dimensions of A that are moved to its end first.
 
@@ -225,7 +225,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse with respect to tensordot(): [*first, *last] -> [*last, *first].
+    """The inverse with respect to tensordot(): the first dimensions and the last change places.
 
     Args:
         A: as many elements in the first `ind` dimensions as in the others.

@@ -147,12 +147,12 @@ class BlockMask:
 
     @property
     def q_num_blocks(self) -> Tensor:
-        """[B, H, columns of blocks]: how many blocks of queries see some of these keys."""
+        """How many blocks of queries see some of these keys; [B, H, columns of blocks]."""
         return self._blocks(self.kv_num_blocks, self.kv_indices).sum(-2).int()
 
     @property
     def q_indices(self) -> Tensor:
-        """[B, H, columns, rows]: which."""
+        """The blocks of queries that see some of these keys; [B, H, columns, rows]."""
         return _ordered(self._blocks(self.kv_num_blocks, self.kv_indices).transpose(-2, -1))[1]
 
     def _blocks(self, count: Tensor | None, indices: Tensor | None) -> Tensor:

@@ -169,7 +169,7 @@ class CrossMapLRN2d(Module):
 
 @described(F.linear_cross_entropy)
 class LinearCrossEntropyLoss(_Loss):
-    """linear_cross_entropy() with a weight of its own, [num_classes, *out_features, in_features].
+    """linear_cross_entropy() with a weight of its own, [num_classes, ..., in_features].
 
     Args:
         in_features: the number of features of the input.
