@@ -206,18 +206,18 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 }
 
 namespace {
-// With the inputs that may move copied to the device; their gradients go back.
-Tensor pointwise_on(const OpInfo& op, DeviceId device, std::initializer_list<Tensor> inputs) {
-  const auto here = [&](int k) {
+// The same of what `change` makes of each tensor.
+template <class F>
+Tensor pointwise_of(const OpInfo& op, std::initializer_list<Tensor> inputs, F change) {
+  const auto changed = [&](int k) {
     const Tensor& x = inputs.begin()[k];
-    return x.is_number() ? x : to_device(x, device);
+    return x.is_number() ? x : change(x);
   };
-  return inputs.size() == 2 ? pointwise(op, {here(0), here(1)}) : pointwise(op, {here(0), here(1), here(2)});
+  return inputs.size() == 2 ? pointwise(op, {changed(0), changed(1)})
+                            : pointwise(op, {changed(0), changed(1), changed(2)});
 }
-}  // namespace
 
-namespace {
-// Whether a tensor without dimensions may have a value that the narrow integers of the others do not.
+// Whether a tensor without dimensions may have a value that the narrow integers of the others cannot hold.
 bool wraps(const Tensor& x, DType type) {
   return !x.is_number() && !is_float(type) && is_narrow(type) && promote(x.dtype(), type) != type;
 }
@@ -234,11 +234,10 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   if (op.result == Result::number && type == DType::boolean) type = DType::int64;
   const DType compute = wide_of(type);
   const auto [device, all_there] = device_of(op, inputs);
-  if (!all_there) return pointwise_on(op, device, inputs);
-  if (inputs.size() == 2 && (wraps(inputs.begin()[0], type) || wraps(inputs.begin()[1], type))) {
-    const auto wrapped = [&](const Tensor& x) { return wraps(x, type) ? cast(x, type) : x; };
-    return pointwise(op, {wrapped(inputs.begin()[0]), wrapped(inputs.begin()[1])});
-  }
+  if (!all_there)  // the gradients of what is copied go back
+    return pointwise_of(op, inputs, [to = device](const Tensor& x) { return to_device(x, to); });
+  if (std::ranges::any_of(inputs, [&](const Tensor& x) { return wraps(x, type); }))
+    return pointwise_of(op, inputs, [&](const Tensor& x) { return wraps(x, type) ? cast(x, type) : x; });
   Dims shape;
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());

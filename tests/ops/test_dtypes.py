@@ -130,3 +130,4 @@ def test_a_tensor_without_dimensions_wraps_to_the_type_of_the_others(device: sg.
     assert (a > b).tolist() == [True, True, True] and (b == a).tolist() == [False] * 3
     assert (a // b.clamp(1)).tolist() == [250, 250, 125] and (a * b).tolist() == [0, 250, 244]
     assert (a / (b + 1)).tolist() == [-6.0, -3.0, -2.0]
+    assert sg.clamp(b, a, sg.tensor(300, dtype=sg.int32, device=device)).tolist() == [44, 44, 44]
