@@ -88,7 +88,7 @@ Log& new_log(DeviceId device) {
   log.bound0 = log.bound = logs().first_bounds[number_of(device)];
   log.pieces = 0;
   std::atomic_ref(log.ended).store(false, std::memory_order_release);
-  work_is_due = true;  // if only because the first look has not been taken
+  work_is_due = true;  // so that stream() looks at the new log, as SPIROGRAD_CUT needs
   return *(own.by_device[at] = &log);
 }
 
@@ -202,7 +202,8 @@ bool Log::is_known(Node& leaf) const {
   return true;
 }
 
-// Before a node is appended: a leaf of its, which another log met later, is looked for in the table.
+// Leaves whose number another log has overwritten are found by a table. It is filled before the node is appended, because
+// that must not ask for memory.
 void Log::find_taken(const Node& reader) {
   for (int k = 0; k < reader.inputs; ++k) {
     const Node* from = reader.in[k].node.get();

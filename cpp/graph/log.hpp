@@ -112,7 +112,7 @@ struct Log {
   int32_t add_start(int32_t leaf, int64_t offset);
   int32_t start_in_leaf(int32_t leaf, int64_t offset, int look_back);
   int32_t start_in_written(const Operand& operand);
-  int32_t leaf_behind(const Operand& memory) const;
+  int32_t leaf_behind(const Operand& operand) const;
   struct Starts {
     int32_t count = 0, last = -1;
   };
@@ -120,7 +120,7 @@ struct Log {
   std::vector<int32_t> before_start_;   // of each offset: the one before it in the same leaf
   std::vector<int32_t> written_leaf_;   // into which each node writes; -1: none, -2: memory that was made for it
   const Node* last_written_ = nullptr;  // that was read in part, at the last offset
-  // The first leaves, of which another log may have taken the number.
+  // The numbers of the first leaves, for those that another log has numbered since.
   std::unordered_map<const Node*, int32_t> table_;
   size_t room_ = 0;  // further nodes of few inputs for which there is memory
 };

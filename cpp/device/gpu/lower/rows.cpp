@@ -15,8 +15,8 @@ namespace sg::glsl {
 namespace {
 
 using What = Arguments::What;
-constexpr int64_t kWordsKept = 64;  // 32-bit registers that a lane may spend on values for later phases
-constexpr int64_t kTensors = 4;     // that a phase may read of several items at a time
+constexpr int64_t kWordsKept = 64;   // 32-bit registers that a lane may spend on values for later phases
+constexpr int64_t kMostTensors = 4;  // with more, a phase reads one item at a time, so that registers suffice
 
 int64_t next_power(int64_t n) {
   int64_t p = 1;
@@ -162,7 +162,8 @@ void find_needs(RowShape& s, const Program& p) {
   }
 }
 
-int64_t most_tensors(const RowShape& s, const Program& p) {
+// By the phase that reads the most.
+int64_t tensors_read(const RowShape& s, const Program& p) {
   int64_t most = 0;
   for (const std::set<int32_t>& needed : s.needed)
     most = std::max<int64_t>(most, std::ranges::count_if(needed, [&](int32_t n) {
@@ -198,7 +199,7 @@ void choose_items(RowShape& s, const Program& p) {
   s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
   if (!s.in_registers) find_needs(s, p);
   // With four columns a load, partial results are by column: bits do not depend on the items.
-  if (!s.in_registers && s.width == 4 && most_tensors(s, p) > kTensors) s.items = 1;
+  if (!s.in_registers && s.width == 4 && tensors_read(s, p) > kMostTensors) s.items = 1;
 }
 
 Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& features) {
