@@ -1,5 +1,6 @@
 // The whole back-end interface. A device owns memory and runs Plans; it must not know ops or gradients.
-// Threads: callers hold the engine lock for every call but `wait`, `wait_for_room` and `download`'s waiting part.
+// Threads: callers hold the engine lock for every call but `wait`, `wait_for_room`, `download`'s waiting part and a CPU's
+// `run`, of which there may be several at once.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -100,9 +101,10 @@ struct RunArguments {
   uint32_t run = 0;
   uint64_t own = 0;
   const uint64_t* nodes = nullptr;
-  bool fresh = false;       // no failure of an earlier run counts any more
-  bool to_the_end = false;  // must not be interrupted: the work that it belongs to has begun
-  bool ready = false;       // get_ready() was called with the others
+  bool fresh = false;        // no failure of an earlier run counts any more
+  bool to_the_end = false;   // must not be interrupted: the work that it belongs to has begun
+  bool ready = false;        // get_ready() was called with the others
+  Status* status = nullptr;  // of a CPU: gets what the run's checks report. A GPU's is taken later, by take_status()
 };
 
 // Bytes on their way to the host.
@@ -180,7 +182,7 @@ class Device {
   virtual bool is_idle() { return true; }  // it computes nothing; copies to it may still be under way
   // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
-  // What finished runs have reported since the last call.
+  // What a GPU's finished runs have reported since the last call.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
   // New memory can be opened by another driver of the same GPU, from now on. `freed` hears of each such block before it

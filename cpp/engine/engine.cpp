@@ -57,7 +57,7 @@ struct Bytes {
 // A tensor that is not contiguous is copied by one more node of the log, so that the copy is fused with what made it.
 Bytes evaluated(const Tensor& x) {
   if (capture()) capture()->refuse("reads a value");
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
   raise_if_failed(*x->storage->node.get());
   const bool flat = x.contiguous();
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
@@ -130,7 +130,7 @@ void flush_and_tell(Log& log, void (*run)(Log&)) {
 
 void flush(DeviceId id) {
   wait_for_room(id);
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
   run_left(id);
   flush_and_tell(log_of(id), flush_log);
 }
@@ -174,7 +174,7 @@ void flush_all() {
 void synchronize(DeviceId id) {
   wait_for_room(id);
   {
-    const EngineLock lock;
+    const EngineLock lock(EngineLock::kPausable);
     run_left(id);
     flush_and_tell(log_of(id), run_all);
     finish_exchange(id);
@@ -338,7 +338,7 @@ bool has_arrived(const Tensor& x) {
 Escaped::Escaped(const Tensor& x) {
   if (capture()) capture()->refuse("shows memory to others");
   wait_for_arrival(x);
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
   run_or_rescue(log_of({}));  // including pending readers of the present values
   Storage& storage = *x->storage;
   if (const NodeRef pending = storage.node.ref(); pending->pending()) run_for_other(*pending->log);
@@ -427,7 +427,7 @@ bool has_nan(const Tensor& x) {
 uint64_t address_of(const Tensor& x) {
   if (capture()) capture()->refuse("asks for an address");
   wait_for_arrival(x);
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
   run_or_rescue(log_of(x.device()));
   if (const NodeRef pending = x->storage->node.ref(); pending->pending()) run_for_other(*pending->log);
   finish_exchange(x.device());

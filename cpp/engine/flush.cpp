@@ -179,7 +179,7 @@ CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std:
 
 // Hands the outputs to their nodes. Everything that can throw comes before device.run(): after it the log's effects
 // have happened, and a node without its buffer would lose them.
-void run(Log& log, const Needed& wanted, CachedPlan& cached) {
+void run(Log& log, const Needed& wanted, const CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
   std::vector<Ref<Transaction>> transactions;
@@ -190,7 +190,7 @@ void run(Log& log, const Needed& wanted, CachedPlan& cached) {
     marks = begin_run(log.device, flow, log.reporters, log.leaves, !is_exchange(log));
   }
   run_plan(log.device, *cached.plan, *cached.prepared,
-           {log.leaves, log.offsets, log.numbers, marks ? &*marks : nullptr, log.to_the_end}, outputs);
+           {log.leaves, log.offsets, log.numbers, marks ? &*marks : nullptr, log.to_the_end, &log}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
@@ -252,14 +252,14 @@ void run_log(Log& log, bool is_piece) {
   const size_t words = log.key.size();
   const uint64_t hash = complete_key(log, wanted, fuse, is_piece);
   PlanCache& cache = cache_of(log.device);
-  CachedPlan* plan = cache.find(hash, log.key);
+  std::shared_ptr<const CachedPlan> plan = cache.find(hash, log.key);
   if (plan) {
     ++counters().plan_hits;
   } else {
     const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
     if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
       return run_parts(log, pieces(log, cuts, wanted.held), run_in_one);
-    plan = &cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words));
+    plan = cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words));
   }
   try {
     run(log, wanted, *plan);
@@ -288,7 +288,7 @@ std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
 
 namespace {
 void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput& input,
-                 std::vector<BufferRef>& outputs) {
+                 std::vector<BufferRef>& outputs, Status& status) {
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   if (checking) check_bounds(plan, input.offsets.data());
   Device& device = device_of(id);
@@ -300,6 +300,7 @@ void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanIn
     if (m.kind == Memory::Kind::output && !outputs[m.index]) outputs[m.index] = memory_for(device, prepared, m, leaves);
   RunArguments arguments{leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data()};
   arguments.to_the_end = input.to_the_end;
+  arguments.status = &status;
   if (const Marks* marks = input.marks) {
     arguments.run = marks->run;
     arguments.own = marks->own;
@@ -314,20 +315,25 @@ void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanIn
     } catch (...) {  // run() raises it again, when the batch has ended
     }
   });
-  if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);
+  if (!begin_exchange(id, prepared, arguments)) {
+    std::optional<EnginePaused> paused;
+    if (input.log && !id.is_gpu() && !capture() && !is_under_way(id)) paused.emplace(*input.log);
+    device.run(prepared, arguments);
+  }
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
 }
 }  // namespace
 
 void run_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanInput& input,
               std::vector<BufferRef>& outputs) {
+  Status status;
   try {
-    submit_plan(id, plan, prepared, input, outputs);
+    submit_plan(id, plan, prepared, input, outputs, status);
   } catch (...) {
     if (input.marks) abandon_run(id, *input.marks);
     throw;
   }
-  if (input.marks && !id.is_gpu()) learn(id);
+  if (input.marks && !id.is_gpu()) learn(id, input.marks->run, status);
 }
 
 namespace {
@@ -360,6 +366,7 @@ void flush_log(Log& log) {
   }
   note_disturbance();
   const Stage stage("flush", "stage", log.device);
+  const Running running(log);
   try {
     run_log(log, false);
   } catch (const Interruption&) {  // what is held can run again

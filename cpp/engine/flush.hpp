@@ -8,6 +8,19 @@
 
 namespace sg {
 
+// While one lives, the thread runs its own log: others that need it wait (graph/lock.hpp).
+class Running {
+ public:
+  explicit Running(Log& log) : log_(log), before_(log.running) { log.running |= log.thread == thread_number(); }
+  ~Running() { log_.running = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Log& log_;
+  const bool before_;
+};
+
 // Runs the log. Interrupted (Ctrl-C), the log is as it was. Failed, what can be computed is computed (rescue.hpp), the
 // rest holds the error, and the error is thrown.
 void flush_log(Log& log);
@@ -39,6 +52,7 @@ struct PlanInput {
   const std::vector<Number>& numbers;
   const Marks* marks = nullptr;  // what may fail; nullptr: nothing
   bool to_the_end = false;       // not to be interrupted
+  Log* log = nullptr;            // that runs; nullptr: a replay
 };
 // Memory for the outputs of a plan that do not take over a leaf's.
 // Asking for all memory of a run of several plans before the first of them lets the whole run fail without a trace.

@@ -169,6 +169,9 @@ class Parts {
 
 }  // namespace
 
-void run_parts(Log& log, const Division& division, RunLog run) { Parts(log, division).run(run); }
+void run_parts(Log& log, const Division& division, RunLog run) {
+  const Running running(log);
+  Parts(log, division).run(run);
+}
 
 }  // namespace sg

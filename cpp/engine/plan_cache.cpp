@@ -7,27 +7,27 @@
 
 namespace sg {
 
-CachedPlan* PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
+std::shared_ptr<const CachedPlan> PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
   auto [first, last] = entries_.equal_range(hash);
   for (auto it = first; it != last; ++it)
-    if (it->second.key == key) {
-      it->second.last_use = ++clock_;
-      it->second.found = true;
-      return &it->second;
+    if (it->second->key == key) {
+      it->second->last_use = ++clock_;
+      it->second->found = true;
+      return it->second;
     }
   return nullptr;
 }
 
 // Makes room by dropping the plan that was used longest ago.
-CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
+std::shared_ptr<const CachedPlan> PlanCache::insert(uint64_t hash, CachedPlan entry) {
   if (entries_.size() >= kCapacity)
     entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-      return a.second.last_use < b.second.last_use;
+      return a.second->last_use < b.second->last_use;
     }));
   drop_useless();
   entry.last_use = ++clock_;
   entry.bytes = static_cast<int64_t>(entry.key.capacity() * sizeof(uint64_t)) + entry.plan->bytes();
-  return entries_.emplace(hash, std::move(entry))->second;
+  return entries_.emplace(hash, std::make_shared<CachedPlan>(std::move(entry)))->second;
 }
 
 // Counted by hash alone: two keys of one hash only get a plan of their own sooner.
@@ -38,7 +38,7 @@ int PlanCache::times_missed(uint64_t hash) {
 
 int64_t PlanCache::bytes() const {
   int64_t sum = 0;
-  for (const auto& [hash, entry] : entries_) sum += entry.bytes;
+  for (const auto& [hash, entry] : entries_) sum += entry->bytes;
   return sum;
 }
 
@@ -49,13 +49,13 @@ void PlanCache::drop_useless() {
   std::vector<decltype(entries_)::iterator> useless;
   int64_t bytes = 0;
   for (auto it = entries_.begin(); it != entries_.end(); ++it)
-    if (!it->second.found) {
+    if (!it->second->found) {
       useless.push_back(it);
-      bytes += held(it->second);
+      bytes += held(*it->second);
     }
   while (bytes > kBytes) {
     const size_t at = hash_mix(clock_ + useless.size()) % useless.size();
-    bytes -= held(useless[at]->second);
+    bytes -= held(*useless[at]->second);
     entries_.erase(useless[at]);
     useless.erase(useless.begin() + static_cast<int64_t>(at));
   }
@@ -64,8 +64,8 @@ void PlanCache::drop_useless() {
 size_t PlanCache::common_with_nearest(const std::vector<uint64_t>& key) const {
   size_t most = 0;
   for (const auto& [hash, entry] : entries_) {
-    const size_t length = std::min(key.size(), entry.key.size());
-    const auto differ = std::mismatch(key.begin(), key.begin() + static_cast<int64_t>(length), entry.key.begin());
+    const size_t length = std::min(key.size(), entry->key.size());
+    const auto differ = std::mismatch(key.begin(), key.begin() + static_cast<int64_t>(length), entry->key.begin());
     most = std::max(most, static_cast<size_t>(differ.first - key.begin()));
   }
   return most;

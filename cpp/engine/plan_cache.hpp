@@ -27,8 +27,8 @@ class PlanCache {
  public:
   static constexpr size_t kCapacity = 256;
   static constexpr int64_t kBytes = 96 << 20;  // of plans that were never found again, with what devices keep for them
-  CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
-  CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
+  std::shared_ptr<const CachedPlan> find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
+  std::shared_ptr<const CachedPlan> insert(uint64_t hash, CachedPlan entry);  // the least recently used makes room
   int times_missed(uint64_t hash);  // how often this was asked before; old questions are forgotten
   // How many words this key and that of the nearest plan have in common at the beginning.
   size_t common_with_nearest(const std::vector<uint64_t>& key) const;
@@ -50,7 +50,7 @@ class PlanCache {
   Sketches& of(const Structure& structure);
   void drop_useless();
 
-  std::unordered_multimap<uint64_t, CachedPlan> entries_;
+  std::unordered_multimap<uint64_t, std::shared_ptr<CachedPlan>> entries_;  // one that is dropped may be running
   std::vector<Sketches> sketches_;
   std::unordered_map<uint64_t, int> missed_;
   // Counts uses; it never goes back, so the least number is the least recently used.

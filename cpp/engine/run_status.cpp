@@ -127,17 +127,18 @@ bool unchecked(const Node& node) {
 
 uint32_t last_run() { return runs().last; }
 
-// A bit is one failure for all runs that have it in a mask: none is given to another check while one of them is open.
-void learn(DeviceId device) {
-  const Status status = device_of(device).take_status();
-  if (!status.done) return;
+namespace {
+// `is_meant`: whether a run, by its number, may be one that has reported.
+// A bit is one failure for all runs of a GPU that have it in a mask: none is given to another check while one of them is
+// open.
+template <class F>
+void take_reports(const Status& status, DeviceId device, F is_meant) {
   Runs& r = runs();
-  const auto end = r.open.upper_bound(status.done);
   for (const Report& report : status.reports) {
     const uint64_t bit = uint64_t{1} << report.bit;
     FailureRef failure;
     for (auto& [number, run] : r.open) {
-      if (!(run.device == device)) continue;
+      if (!(run.device == device) || !is_meant(number)) continue;
       if (!failure && run.own & bit)
         failure = std::make_shared<Failure>(run.reporters.at(report.reporter), report.index, report.bound);
       if (!failure || !(run.used & bit)) continue;
@@ -148,14 +149,27 @@ void learn(DeviceId device) {
     if (failure) r.not_raised.push_back(std::move(failure));
   }
   if (r.not_raised.size() > kMostNotRaised) r.not_raised.pop_front();
-  for (auto it = r.open.begin(); it != end;) it = it->second.device == device ? r.open.erase(it) : std::next(it);
+}
+}  // namespace
+
+void learn(DeviceId device) {
+  const Status status = device_of(device).take_status();
+  if (!status.done) return;
+  take_reports(status, device, [](uint32_t) { return true; });
+  std::erase_if(runs().open, [&](const auto& run) { return run.first <= status.done && run.second.device == device; });
+}
+
+void learn(DeviceId device, uint32_t run, const Status& status) {
+  take_reports(status, device, [run](uint32_t number) { return number == run; });
+  runs().open.erase(run);
 }
 
 void retire(DeviceId device, uint32_t last_run) {
   Runs& r = runs();
   const auto is_old = [&](uint32_t number, DeviceId id) { return number <= last_run && id == device; };
-  std::erase_if(r.open, [&](const auto& run) { return is_old(run.first, run.second.device); });
-  std::erase_if(r.unchecked, [&](const auto& run) { return is_old(run.first, run.second); });
+  if (device.is_gpu()) std::erase_if(r.open, [&](const auto& run) { return is_old(run.first, run.second.device); });
+  std::erase_if(r.unchecked,
+                [&](const auto& run) { return is_old(run.first, run.second) && !r.open.contains(run.first); });
 }
 
 void raise_own(bool all) {
@@ -263,8 +277,8 @@ class Bits {
     Runs& r = runs();
     uint64_t taken = 0;
     fresh_ = true;
-    for (const auto& [number, run] : r.open)
-      if (run.device == device_) taken |= run.used, fresh_ = false;
+    for (const auto& [number, run] : r.open)  // a CPU's runs have a block each
+      if (run.device == device_ && device_.is_gpu()) taken |= run.used, fresh_ = false;
     if (!fresh_) taken |= r.set[number_of(device_)];
     free_.clear();
     for (uint64_t bits = kBits & ~taken; bits; bits &= bits - 1) free_.push_back(__builtin_ctzll(bits));

@@ -60,7 +60,9 @@ void set_marks(std::span<const Ref<Transaction>> transactions, const Marks& mark
 uint32_t last_run();
 // Takes what a device has reported.
 void learn(DeviceId device);
-// That run of the device and those before it have finished, and somebody has waited for them.
+void learn(DeviceId cpu, uint32_t run, const Status& status);  // of that run alone
+// That run of the device and those before it have finished, and somebody has waited for them. A CPU's may still compute
+// in other threads.
 void retire(DeviceId device, uint32_t last_run);
 // Raises a failure of the calling thread that kept a write from being done, or, if `all`, any that was not raised.
 void raise_own(bool all);

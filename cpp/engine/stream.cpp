@@ -61,7 +61,7 @@ void run_until(Log& log, size_t cut) {
 }
 
 void run_piece(Log& log) {
-  const EngineLock lock;
+  const EngineLock lock(EngineLock::kPausable);
   if (!may_be_divided(log)) return;
   const size_t cut = log.is_due() ? cut_of(log, log.bound) : random_cut_of(log);
   if (cut == 0) return;
@@ -153,6 +153,7 @@ void run_for_other(Log& log) {
     ~Unwatched() { watcher = before; }
   } const unwatched;
   const HostPaused paused;
+  wait_while_running(log);
   run_or_rescue(log);
 }
 

@@ -37,9 +37,9 @@ uint64_t Log::next_epoch() {
 constinit thread_local uint64_t operations_recorded = 0;
 
 uint32_t thread_number() {
-  static std::atomic<uint32_t> last{0};
-  thread_local const uint32_t number = ++last;
-  return number;
+  static constinit std::atomic<uint32_t> last{0};
+  static constinit thread_local uint32_t number = 0;
+  return number ? number : number = ++last;
 }
 
 namespace {
@@ -110,7 +110,7 @@ std::vector<Log*> readers_of(const NodeRef& value) {
   std::vector<Log*> found;
   if (value->logs == 0) return found;
   for (Log* log : logs_of(value->device))
-    if (std::ranges::find(log->leaves, value) != log->leaves.end()) found.push_back(log);
+    if (log->running || std::ranges::find(log->leaves, value) != log->leaves.end()) found.push_back(log);
   return found;
 }
 

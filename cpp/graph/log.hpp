@@ -53,6 +53,7 @@ struct Log {
   DeviceId device;
   uint32_t thread = 0;            // whose log it is, by its number
   bool ended = false;             // that thread has ended; std::atomic_ref
+  bool running = false;           // that thread runs it and may have paused its lock (graph/lock.hpp)
   std::exception_ptr lost_write;  // of a run by another thread: a write did not happen, which the owner is to be told
   uint64_t epoch = next_epoch();  // of no other log; changes at each flush
   std::vector<NodeRef> nodes;
@@ -128,7 +129,7 @@ struct Log {
 Log& log_of(DeviceId device);  // the calling thread's
 // Under the engine lock. Of all threads; also of those that have ended, whose log the next new thread runs and takes over.
 std::vector<Log*> logs_of(DeviceId device);
-std::vector<Log*> readers_of(const NodeRef& value);  // that have it among their leaves
+std::vector<Log*> readers_of(const NodeRef& value);  // that have it among their leaves, or may, since they run
 Log* log_left(DeviceId device);        // that a thread which has ended left with something pending; nullptr: none
 std::exception_ptr take_lost_write();  // of the calling thread's logs
 // The cost of the first piece on a device, of logs that there are and will be (Log::bound0).

@@ -124,6 +124,78 @@ TEST_CASE("threads: what one holds another may drop") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("threads: one that computes keeps nobody from reading") {
+  const Tensor big = full({700, 700}, 1.0 / 1024, DType::float32, {}), small = full({4}, 1, DType::float32, {});
+  values(big), values(small);
+  std::atomic<int> computing{kThreads / 2}, reads{0}, wrong{0};
+  at_once([&](int t) {
+    if (t % 2) {
+      const Tensor y = matmul(matmul(big, big), matmul(big, big));
+      wrong += values(y)[0] != values(y)[1];
+      --computing;
+      return;
+    }
+    while (computing == kThreads / 2) {
+      wrong += !all_are(small + Tensor(t), static_cast<float>(t) + 1);
+      ++reads;
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK(reads > 100);
+}
+
+TEST_CASE("threads: several run one plan at once") {
+  const Tensor weight = full({192, 192}, 1.0 / 64, DType::float32, {});
+  std::atomic<int> wrong{0};
+  at_once([&](int t) {
+    for (int i = 0; i < 20; ++i) {
+      const Tensor x = full({64, 192}, t + 1, DType::float32, {});
+      wrong += !all_are(matmul(relu(matmul(x, weight)), weight), 9.f * static_cast<float>(t + 1));
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("threads: what one computes another waits for, and may write over") {
+  for (int round = 0; round < 10; ++round) {
+    const Tensor x = full({256, 256}, 1.0 / 256, DType::float32, {});
+    const Tensor y = matmul(x, x);
+    std::atomic<int> wrong{0};
+    at_once([&](int t) {
+      if (t == 0) {
+        wrong += !all_are(y, 1.f / 256);
+      } else if (t == 1) {
+        const Tensor z = y + 1;
+        wrong += !all_are(z, 1 + 1.f / 256);
+      } else {
+        rewrite_(x, [](const Tensor& before) { return before * 2; });
+        flush({});
+      }
+    });
+    CHECK(wrong == 0);
+    CHECK(all_are(x, 4.f / 256));
+  }
+}
+
+TEST_CASE("threads: each is told of its own failures") {
+  const Tensor table = full({64}, 5, DType::float32, {});
+  std::atomic<int> raised{0}, wrong{0};
+  at_once([&](int t) {
+    for (int i = 0; i < 40; ++i) {
+      const bool bad = t == 1 && i % 4 == 0;
+      const Tensor index = arange_int(bad ? 1 : 0, 1, 64, DType::int64);
+      try {
+        wrong += !all_are(take(table, index) * 2, 10) || bad;
+      } catch (const IndexError&) {
+        raised += bad;
+        wrong += !bad;
+      }
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK(raised == 10);
+}
+
 TEST_CASE("threads: counters are read while others count") {
   at_once([&](int t) {
     for (int i = 0; i < 50; ++i) {

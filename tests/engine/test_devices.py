@@ -223,6 +223,7 @@ def test_fork_while_threads_compute(run_python: object) -> None:
         "    while not stop: (small.clone().requires_grad_() * 2).sum().backward()\n"
         "def in_child():\n"
         "    signal.alarm(20)\n"
+        "    sg.synchronize('cpu')\n"  # also what the threads had left, which the child does not have
         "    w = sg.full((300, 300), 2.0, requires_grad=True)\n"
         "    (w @ w).sum().backward()\n"
         "    right = w.grad.sum().item() == 300 * 300 * 1200\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -189,24 +190,77 @@ def test_a_collection_of_python_in_the_middle_of_everything() -> None:
     assert x.grad is not None and x.grad.tolist() == [3 * 40 * 4.0] * 100
 
 
-def test_nobody_waits_with_the_gil() -> None:
-    """While one thread computes for long, one that waits for the engine lets Python run."""
+@contextmanager
+def computing_long() -> Iterator[tuple[sg.Tensor, threading.Event]]:
+    """What another thread computes from here on, and whether it has."""
     big = sg.rand(1200, 1200).realize()
+    values = [big]
+    begun, done = threading.Event(), threading.Event()
 
     def compute() -> None:
-        y = big
         for _ in range(8):
-            y = y @ big * 1e-3
-        y.realize()
+            values.append(values.pop() @ big * 1e-3)
+        begun.set()
+        values[0].realize()
+        done.set()
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    begun.wait()
+    time.sleep(0.01)  # it is in the engine now
+    yield values[0], done
+    thread.join()
+
+
+def test_nobody_waits_with_the_gil() -> None:
+    """While one thread computes for long, one that waits for its value lets Python run."""
 
     def attempt() -> bool:
-        inside = threading.Event()
-        computing = threading.Thread(target=lambda: (inside.set(), compute()))
-        computing.start()
-        inside.wait()
-        time.sleep(0.01)  # it is in the engine now
-        waited = runs_meanwhile(lambda: sg.ones(2).add(1))
-        computing.join()
-        return waited
+        with computing_long() as (value, _):
+            return runs_meanwhile(lambda: value.add(1))
 
     assert any(attempt() for _ in range(5)), "on a busy machine, the first may have come too late"
+
+
+def test_a_thread_that_computes_keeps_no_other_from_working() -> None:
+    def attempt() -> int:
+        ready = sg.ones(4).realize()
+        with computing_long() as (_, done):
+            for reads in range(200):
+                if done.is_set():
+                    return reads
+                assert (ready + reads).tolist() == [1.0 + reads] * 4
+                assert ready.tolist() == [1.0] * 4
+            return 200
+
+    assert any(attempt() == 200 for _ in range(5)), "on a busy machine, it may be done before this thread's turn"
+
+
+def test_threads_that_run_one_plan_at_once_each_get_their_own() -> None:
+    weight = sg.rand(128, 128) - 0.5
+    first = sg.rand(32, 128)
+    wanted = [((first * k) @ weight).relu() @ weight for k in range(4)]
+    answers = [w.tolist() for w in wanted]
+
+    def work(number: int) -> None:
+        for _ in range(30):
+            y = ((first * number) @ weight).relu() @ weight
+            assert y.tolist() == answers[number]
+
+    run_threads(work, 4)
+
+
+def test_failures_of_runs_at_once_are_each_their_own() -> None:
+    table = sg.arange(64.0).reshape(8, 8)
+
+    def work(number: int) -> None:
+        for turn in range(60):
+            bad = number == 1 and turn % 3 == 0
+            rows = table[sg.tensor([0, 9 if bad else 7])]
+            if bad:
+                with pytest.raises(IndexError, match="index 9 out of range"):
+                    rows.tolist()
+            else:
+                assert rows[1, 0].item() == 56.0
+
+    run_threads(work, 4)

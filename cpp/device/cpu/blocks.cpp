@@ -1,4 +1,4 @@
-// Owns the choice of the instruction set, made once, and the status block that loops report to.
+// Owns the choice of the instruction set, made once, and the status blocks that loops report to.
 #include "device/cpu/blocks.hpp"
 
 #include "device/device.hpp"
@@ -18,13 +18,14 @@ const BlockTable& blocks() {
   return chosen;
 }
 
-StatusBlock status_block;
+StatusBlock status_blocks[kMostRuns];
 
 // Whoever sets the bit writes the report, which is read when the run has ended.
 void report_index(int64_t index, int64_t bound, uint64_t word) {
   const uint64_t bit = word & 63, mask = uint64_t{1} << bit;
-  if (status_block.failed.fetch_or(mask, std::memory_order_relaxed) & mask) return;
-  status_block.reports[bit] = {static_cast<uint32_t>(word >> kReportShift), index, bound};
+  StatusBlock& block = status_blocks[word >> kBlockShift];
+  if (block.failed.fetch_or(mask, std::memory_order_relaxed) & mask) return;
+  block.reports[bit] = {static_cast<uint32_t>(word >> kReportShift), index, bound};
 }
 
 }  // namespace sg::cpu

@@ -84,7 +84,7 @@ extern const BlockTable kBlocksAvx2, kBlocksAvx512;
 extern const BlockTable kBlocksBaseline;
 const BlockTable& blocks();  // the best that this machine has
 
-// What checks have reported: the failures, and of each the first index (see Report in device.hpp).
+// What the checks of a run have reported: the failures, and of each the first index (see Report in device.hpp).
 struct StatusBlock {
   std::atomic<uint64_t> failed{0};
   struct {
@@ -92,7 +92,10 @@ struct StatusBlock {
     int64_t index, bound;
   } reports[64];
 };
-extern StatusBlock status_block;
+constexpr int kMostRuns = 64;  // at once, each with the block of its number
+extern StatusBlock status_blocks[kMostRuns];
+// `word`: report_word(), with the number of the block in the bits from kBlockShift on.
+constexpr int kBlockShift = 40;
 void report_index(int64_t index, int64_t bound, uint64_t word);
 
 }  // namespace sg::cpu

@@ -2,7 +2,10 @@
 #include "device/device.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -85,6 +88,9 @@ class CpuPrepared final : public Prepared {
   std::vector<char*> memory;                    // address of each Plan memory, filled anew in each run
   std::vector<bool> copies;                     // of each output: whether it is apart from the leaf that it takes over
   size_t last_stop = 0;                         // steps that come before the first one to write over a leaf
+  // Of one run at a time; the others that run the plan at once take copies. Under the device's mutex.
+  bool busy = false;
+  std::vector<std::unique_ptr<CpuPrepared>> copies_of_plan;
   bool wants_copy(int32_t output) const override { return copies[static_cast<size_t>(output)]; }
 
  private:
@@ -218,6 +224,12 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
   });
 }
 
+// What a run has for itself.
+struct Workspace {
+  int block;        // of status_blocks
+  BufferRef arena;  // of its temporaries
+};
+
 class CpuDevice final : public Device {
  public:
   CpuDevice() : pool_(stats_) {
@@ -256,6 +268,102 @@ class CpuDevice final : public Device {
   }
 
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
+    std::unique_ptr<CpuPrepared> prepared = ready(std::move(plan));
+    const InUse use(*this, nullptr);
+    grow_arena(use->arena, static_cast<size_t>(prepared->plan->arena_bytes));
+    return prepared;
+  }
+
+  void run(Prepared& prepared, const RunArguments& arguments) override {
+    const InUse use(*this, static_cast<CpuPrepared*>(&prepared));
+    const Computing computing;
+    CpuPrepared& p = use.prepared();
+    const EnoughScratch enough(p.scratch, p.scratch_of_others);
+    BufferRef& arena = use->arena;
+    grow_arena(arena, static_cast<size_t>(p.plan->arena_bytes));  // it has room, unless the cache was emptied
+    place_memory(p, arguments, arena);
+    if (arena) poison(arena->host, arena->bytes);
+    if (arguments.status) arguments.status->reports.reserve(static_cast<size_t>(__builtin_popcountll(arguments.own)));
+    status_blocks[use->block].failed.store(kKnownFailure, std::memory_order_relaxed);
+    run_steps(p, arguments, use->block);
+    ++stats_.submissions;
+    if (arguments.run) note_reports(arguments, use->block);
+  }
+
+  void wait() override {}
+  Status take_status() override { return {}; }
+  void empty_cache() override {
+    {
+      const std::lock_guard lock(mutex_);
+      for (Workspace* workspace : free_) workspace->arena = {};
+    }
+    pool_.empty_cache();
+  }
+
+  void before_fork() { pool_.lock(); }
+  void after_fork() { pool_.unlock(); }
+
+ private:
+  // Of one run: a workspace and, of a plan that another thread is running, a copy.
+  class InUse {
+   public:
+    InUse(CpuDevice& device, CpuPrepared* plan) : device_(device), workspace_(device.take_workspace()) {
+      try {
+        if (plan) prepared_ = &device.not_busy(*plan);
+      } catch (...) {
+        device.give_back(workspace_, nullptr);
+        throw;
+      }
+    }
+    ~InUse() { device_.give_back(workspace_, prepared_); }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+    Workspace* operator->() const { return &workspace_; }
+    CpuPrepared& prepared() const { return *prepared_; }
+
+   private:
+    CpuDevice& device_;
+    Workspace& workspace_;
+    CpuPrepared* prepared_ = nullptr;
+  };
+
+  // Waits while as many as there are blocks compute.
+  Workspace& take_workspace() {
+    std::unique_lock lock(mutex_);
+    if (free_.empty() && workspaces_.size() < kMostRuns) {
+      free_.reserve(kMostRuns);
+      workspaces_.push_back({static_cast<int>(workspaces_.size()), {}});
+      return workspaces_.back();
+    }
+    freed_.wait(lock, [this] { return !free_.empty(); });
+    Workspace& last = *free_.back();
+    free_.pop_back();
+    return last;
+  }
+
+  void give_back(Workspace& workspace, CpuPrepared* prepared) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      if (prepared) prepared->busy = false;
+      free_.push_back(&workspace);
+    }
+    freed_.notify_one();
+  }
+
+  CpuPrepared& not_busy(CpuPrepared& plan) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(plan.busy, true)) return plan;
+      for (const auto& copy : plan.copies_of_plan)
+        if (!std::exchange(copy->busy, true)) return *copy;
+    }
+    std::unique_ptr<CpuPrepared> fresh = ready(plan.plan);
+    fresh->busy = true;
+    const std::lock_guard lock(mutex_);
+    return *plan.copies_of_plan.emplace_back(std::move(fresh));
+  }
+
+  std::unique_ptr<CpuPrepared> ready(std::shared_ptr<const Plan> plan) {
     const Stage stage("prepare");
     auto prepared = std::make_unique<CpuPrepared>(stats_);
     Compiled compiled;
@@ -265,7 +373,6 @@ class CpuDevice final : public Device {
       for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance, compiled));
     }
     prepared->memory.resize(plan->memories.size());
-    grow_arena(static_cast<size_t>(plan->arena_bytes));
     prepared->plan = std::move(plan);
     plan_stops(*prepared);
     count_scratch(*prepared);
@@ -273,73 +380,50 @@ class CpuDevice final : public Device {
     return prepared;
   }
 
-  void run(Prepared& prepared, const RunArguments& arguments) override {
-    auto& p = static_cast<CpuPrepared&>(prepared);
-    const EnoughScratch enough(p.scratch, p.scratch_of_others);
-    grow_arena(static_cast<size_t>(p.plan->arena_bytes));  // it has room, unless the cache was emptied
-    place_memory(p, arguments);
-    if (arena_) poison(arena_->host, arena_->bytes);
-    status_.reports.reserve(status_.reports.size() + static_cast<size_t>(__builtin_popcountll(arguments.own)));
-    status_block.failed.store(kKnownFailure, std::memory_order_relaxed);
-    run_steps(p, arguments);
-    ++stats_.submissions;
-    if (arguments.run) note_reports(arguments);
-  }
-
-  void wait() override {}
-  Status take_status() override { return std::exchange(status_, Status()); }
-  void empty_cache() override {
-    arena_ = {};
-    pool_.empty_cache();
-  }
-
-  void before_fork() { pool_.lock(); }
-  void after_fork() { pool_.unlock(); }
-
- private:
-  void run_steps(CpuPrepared& p, const RunArguments& arguments) {
+  void run_steps(CpuPrepared& p, const RunArguments& arguments, int block) {
     for (size_t i = 0; i < p.steps.size(); ++i) {
       const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
       stage.bytes = p.costs[i].bytes;
       stage.flops = p.costs[i].flops;
       stage.shapes = p.costs[i].shapes.c_str();
-      for (ReadyInstance& instance : p.steps[i]) run_instance(p, instance, arguments);
+      for (ReadyInstance& instance : p.steps[i]) run_instance(p, instance, arguments, block);
       ++stats_.dispatches;
     }
   }
 
-  void note_reports(const RunArguments& arguments) {
-    status_.done = arguments.run;
-    for (uint64_t bits = status_block.failed.load(std::memory_order_relaxed) & arguments.own; bits; bits &= bits - 1) {
+  static void note_reports(const RunArguments& arguments, int number) {
+    const StatusBlock& block = status_blocks[number];
+    arguments.status->done = arguments.run;
+    for (uint64_t bits = block.failed.load(std::memory_order_relaxed) & arguments.own; bits; bits &= bits - 1) {
       const int bit = __builtin_ctzll(bits);
-      const auto& report = status_block.reports[bit];
-      status_.reports.push_back({bit, report.reporter, report.index, report.bound});
+      const auto& report = block.reports[bit];
+      arguments.status->reports.push_back({bit, report.reporter, report.index, report.bound});
     }
   }
 
   // With room for larger batches, which then find their pages mapped. Untouched pages cost nothing, but they count
   // where memory is limited.
-  void grow_arena(size_t bytes) {
-    const size_t before = arena_ ? arena_->bytes : 0;
+  void grow_arena(BufferRef& arena, size_t bytes) {
+    const size_t before = arena ? arena->bytes : 0;
     if (bytes <= before) return;
-    arena_ = {};  // first, so that both need not fit at once
+    arena = {};  // first, so that both need not fit at once
     if (!poisons() && env_bytes("SPIROGRAD_MEMORY_LIMIT") == 0) {
       try {
-        arena_ = pool_.allocate(bytes + bytes / 2, true);
+        arena = pool_.allocate(bytes + bytes / 2, true);
         return;
       } catch (const OutOfMemoryError&) {  // then without
       }
     }
     try {
-      arena_ = pool_.allocate(bytes, true);
+      arena = pool_.allocate(bytes, true);
     } catch (...) {
-      if (before) arena_ = pool_.allocate(before, true);  // older plans still run
+      if (before) arena = pool_.allocate(before, true);  // older plans still run
       throw;
     }
   }
 
-  void place_memory(CpuPrepared& p, const RunArguments& arguments) {
+  void place_memory(CpuPrepared& p, const RunArguments& arguments, const BufferRef& arena) {
     for (size_t i = 0; i < p.memory.size(); ++i) {
       const Memory& m = p.plan->memories[i];
       switch (m.kind) {
@@ -351,7 +435,7 @@ class CpuDevice final : public Device {
           p.memory[i] = static_cast<char*>(arguments.outputs[m.index]->host);
           break;
         case Memory::Kind::temp:
-          p.memory[i] = arena_ ? static_cast<char*>(arena_->host) + m.offset : nullptr;
+          p.memory[i] = arena ? static_cast<char*>(arena->host) + m.offset : nullptr;
           break;
       }
     }
@@ -362,31 +446,33 @@ class CpuDevice final : public Device {
     return p.memory[v.memory] + (v.start < 0 ? 0 : arguments.offsets[v.start] * v.size);
   }
 
-  void run_instance(CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments) {
+  void run_instance(CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments, int block) {
     if (r.kind == Kernel::Kind::copy)
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
     std::vector<BufferRef> aside;
-    if (!r.guarded.empty() && !keep_old(p, r, arguments, aside)) return;
+    if (!r.guarded.empty() && !keep_old(p, r, arguments, block, aside)) return;
     if (r.custom) return run_custom(r);
     const bool product = r.kind == Kernel::Kind::product;
-    if (Executable* e = product ? r.product->epilogue.get() : r.program.get()) set_cells(*e, r, arguments);
+    if (Executable* e = product ? r.product->epilogue.get() : r.program.get()) set_cells(*e, r, arguments, block);
     if (product)
       run_product(*r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else
       run_all(*r.program, r.bases.data());
   }
 
-  static void set_cells(Executable& e, const ReadyInstance& r, const RunArguments& arguments) {
+  static void set_cells(Executable& e, const ReadyInstance& r, const RunArguments& arguments, int block) {
     for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
     for (const CheckUse& c : e.checks)
       if (arguments.nodes)
-        e.cells[c.cell].i = static_cast<int64_t>(arguments.nodes[r.checks[static_cast<size_t>(c.number) - 1]]);
+        e.cells[c.cell].i = static_cast<int64_t>(arguments.nodes[r.checks[static_cast<size_t>(c.number) - 1]] |
+                                                 static_cast<uint64_t>(block) << kBlockShift);
   }
 
   // Stores that a failure keeps from being done go to memory that nobody reads. False: there is nothing else to do.
-  bool keep_old(const CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments, std::vector<BufferRef>& aside) {
-    const uint64_t failed = status_block.failed.load(std::memory_order_relaxed);
+  bool keep_old(const CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments, int block,
+                std::vector<BufferRef>& aside) {
+    const uint64_t failed = status_blocks[block].failed.load(std::memory_order_relaxed);
     const auto is_kept = [&](const GuardedStore& s) { return arguments.nodes && failed & arguments.nodes[s.node]; };
     if (r.only_guarded && std::ranges::all_of(r.guarded, is_kept)) return false;
     for (const GuardedStore& s : r.guarded) {
@@ -410,8 +496,10 @@ class CpuDevice final : public Device {
   DeviceStats stats_;
   Features features_;
   MemoryPool pool_;
-  BufferRef arena_;
-  Status status_;  // since it was taken
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::deque<Workspace> workspaces_;
+  std::vector<Workspace*> free_;  // the last used comes last, and is the next to be used
 };
 
 CpuDevice& instance() {

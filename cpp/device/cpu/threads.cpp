@@ -229,7 +229,7 @@ void parallel_for(int64_t n, int64_t grain, const Body& body) {
   grain = std::max<int64_t>(grain, 1);
   look_for_interrupt();
   if (n <= grain) return body(0, n);
-  Pool* p = inside_loop || thread_count() == 1 ? nullptr : the_pool();
+  Pool* p = inside_loop || thread_count() == 1 || Computing::all_are_busy() ? nullptr : the_pool();
   return p ? p->run(n, grain, body) : alone(n, grain, body);
 }
 

@@ -2,6 +2,7 @@
 // Any thread may call; while one loop runs, loops from other threads run on their callers.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "base/body.hpp"
@@ -39,6 +40,19 @@ class EnoughScratch {
 
  private:
   const ScratchSizes* before_;
+};
+
+// One for each thread that runs a plan: where there are as many of them as processors, none asks others for help.
+class Computing {
+ public:
+  Computing() { ++count_; }
+  ~Computing() { --count_; }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+  static bool all_are_busy() { return count_ > 1 && count_ >= thread_count(); }
+
+ private:
+  static inline std::atomic<int> count_ = 0;
 };
 
 // Calls body for [0, grain), [grain, 2 grain) ... up to n, each once, on any thread, in any order. Which ranges there
