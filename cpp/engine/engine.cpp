@@ -201,7 +201,10 @@ void recover(DeviceId id) {
     fail<DeviceLostError>("recover", id.str() + " was lost before this was computed", "compute it again");
   } catch (...) {
     if (is_under_way(id)) fail_exchange(std::current_exception());
-    for (Log* log : logs_of(id)) give_up(*log, std::current_exception());
+    for (Log* log : logs_of(id)) {
+      wait_while_running(*log);
+      give_up(*log, std::current_exception());
+    }
   }
   forget_plans(id);
   ++times_recovered;

@@ -162,8 +162,16 @@ Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache
   return made;
 }
 
-CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts,
-                     PlanCache& cache, size_t words) {
+// A GPU's kernels may take seconds to compile, which keeps no other thread from the lock.
+std::shared_ptr<Prepared> prepare(Log& log, const std::shared_ptr<const Plan>& plan) {
+  if (is_exchange(log)) return prepare_exchange(plan);
+  std::optional<EnginePaused> paused;
+  if (log.device.is_gpu() && !capture() && !is_under_way(log.device)) paused.emplace(log);
+  return device_of(log.device).prepare(plan);
+}
+
+CachedPlan make_plan(Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts, PlanCache& cache,
+                     size_t words) {
   const WrittenOut out(log, wanted.held, again_of(log, wanted, fuse, cuts));
   const ScheduleInput input = input_of(out, wanted, fuse, cuts);
   Scheduled made = bind_or_schedule(log, input, cache, words);
@@ -172,7 +180,7 @@ CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std:
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
   if (debug_level() >= 3) debug(3, entry.plan->print());
-  entry.prepared = is_exchange(log) ? prepare_exchange(entry.plan) : device_of(log.device).prepare(entry.plan);
+  entry.prepared = prepare(log, entry.plan);
   entry.key = log.key;
   return entry;
 }

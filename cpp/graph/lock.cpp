@@ -174,7 +174,9 @@ EnginePaused::~EnginePaused() {
 }
 
 void wait_while_running(const Log& log) {
-  if (log.running && log.thread != thread_number()) engine_mutex().lend(log);
+  if (!log.running || log.thread == thread_number()) return;
+  const HostPaused paused;
+  engine_mutex().lend(log);
 }
 
 bool lock_at_exit(std::chrono::milliseconds patience) noexcept {

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/record/prepared.hpp"
 #include "device/gpu/record/record.hpp"
 
 namespace sg_test {
@@ -25,5 +26,11 @@ struct Parts {  // kept for ever, as a device is
     return c;
   }
 };
+
+inline std::unique_ptr<sg::GpuPrepared> prepared(Parts& parts, std::shared_ptr<const sg::Plan> plan,
+                                                 const sg::Features& features, sg::Fit fit = sg::Fit::special) {
+  const auto kernels = sg::lower_all(*plan, features, fit, parts.pipelines.shaders);
+  return sg::prepare_plan(std::move(plan), kernels, parts.pipelines, nullptr);
+}
 
 }  // namespace sg_test

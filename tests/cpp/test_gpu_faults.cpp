@@ -192,7 +192,7 @@ TEST_CASE("faults: a run of several submissions that fails has changed nothing",
   const int32_t x = sg_test::leaf(*plan, n), doubled = sg_test::output(*plan, n, x), out = sg_test::output(*plan, n);
   sg_test::step(*plan, "in_place", sg_test::binary(sg::Code::add, n, x, x, doubled));
   sg_test::step(*plan, "after", sg_test::binary(sg::Code::mul, n, doubled, doubled, out));
-  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr, sg::Fit::special);
+  const auto prepared = sg_test::prepared(parts, plan, parts.context.physical.features);
   for (sg::GpuStep& s : prepared->steps) s.cost.flops = INT64_C(1'000'000'000'000);
   const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), other(parts.pool.take(n * 4));
   const std::vector<float> threes(n, 3);

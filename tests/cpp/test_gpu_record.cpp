@@ -17,7 +17,7 @@ TEST_CASE("record: work that a watchdog would stop is cut, in order", "[gpu][rec
     step(*plan, "add", binary(sg::Code::add, n, last, last, to));
     last = to;
   }
-  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr, sg::Fit::special);
+  const auto prepared = sg_test::prepared(parts, plan, parts.context.physical.features);
   parts.recorder.reserve(prepared->arena_bytes);
   const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), out(parts.pool.take(n * 4));
   const std::vector<float> ones(n, 1);
@@ -41,7 +41,7 @@ TEST_CASE("record: a profile has every step once, in order, and nothing when it 
   const int32_t a = leaf(*plan, n), middle = temp(*plan, n, 0), out = output(*plan, n);
   step(*plan, "first", binary(sg::Code::add, n, a, a, middle));
   step(*plan, "second", binary(sg::Code::mul, n, middle, middle, out));
-  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr, sg::Fit::special);
+  const auto prepared = sg_test::prepared(parts, plan, parts.context.physical.features);
   parts.recorder.reserve(prepared->arena_bytes);
   const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), to(parts.pool.take(n * 4));
   const std::vector<float> ones(n, 1);

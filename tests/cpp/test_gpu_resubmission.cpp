@@ -22,7 +22,7 @@ struct Task {
     const int32_t first = output(*plan, kNumbers), second = output(*plan, kNumbers);
     step(*plan, "add", binary(sg::Code::add, kNumbers, a, -1, first, 0));
     step(*plan, "mul", binary(sg::Code::mul, kNumbers, b, b, second));
-    prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr, sg::Fit::special);
+    prepared = sg_test::prepared(parts, plan, parts.context.physical.features);
   }
   sg::BufferRef buffer() const { return sg::BufferRef(parts.pool.take(kNumbers * 4)); }
   sg::BufferRef filled(float value) const {
@@ -141,7 +141,7 @@ TEST_CASE("resubmission: a plan that copies is recorded each time", "[gpu][recor
   auto plan = std::make_shared<sg::Plan>();
   const int32_t a = leaf(*plan, kNumbers), kept = output(*plan, kNumbers);
   step(*plan, "copy", copy(a, kept));
-  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr, sg::Fit::special);
+  const auto prepared = sg_test::prepared(parts, plan, parts.context.physical.features);
   for (int i = 0; i < 8; ++i) {
     const sg::BufferRef leaves[] = {task.filled(static_cast<float>(i))}, outputs[] = {task.buffer()};
     parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr});

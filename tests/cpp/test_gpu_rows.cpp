@@ -27,7 +27,7 @@ std::shared_ptr<Plan> plan_of(const Case& c) {
 }
 
 std::vector<Bytes> run(sg_test::Parts& parts, const Case& c, const Features& features, Fit fit) {
-  const auto prepared = prepare_plan(plan_of(c), features, parts.pipelines, nullptr, fit);
+  const auto prepared = sg_test::prepared(parts, plan_of(c), features, fit);
   CHECK(prepared->general == (fit == Fit::general));
   std::vector<BufferRef> leaves;
   std::vector<Ref<GpuBuffer>> buffers;
@@ -76,7 +76,7 @@ TEST_CASE("a plan that runs often gets special kernels", "[gpu][rows]") {
   auto& parts = *new sg_test::Parts;
   const Case c = odd_rows().front();
   const Features& features = parts.context.physical.features;
-  const auto prepared = prepare_plan(plan_of(c), features, parts.pipelines, nullptr, Fit::general);
+  const auto prepared = sg_test::prepared(parts, plan_of(c), features, Fit::general);
   const std::string text = prepared->source(0);
   for (prepared->runs = 0; prepared->runs < 16; ++prepared->runs) {
     specialize(*prepared, features, parts.pipelines);
@@ -93,7 +93,7 @@ TEST_CASE("a plan that runs often gets special kernels", "[gpu][rows]") {
   CHECK(parts.stats.kernels_compiled == 1);
   CHECK(parts.stats.kernels_specialized == 1);
   // Another plan of these sizes finds it.
-  const auto other = prepare_plan(plan_of(c), features, parts.pipelines, nullptr, Fit::general);
+  const auto other = sg_test::prepared(parts, plan_of(c), features, Fit::general);
   CHECK(other->general);
   other->runs = 16;
   specialize(*other, features, parts.pipelines);

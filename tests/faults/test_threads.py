@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,13 +194,12 @@ def test_a_collection_of_python_in_the_middle_of_everything() -> None:
 @contextmanager
 def computing_long() -> Iterator[tuple[sg.Tensor, threading.Event]]:
     """What another thread computes from here on, and whether it has."""
-    big = sg.rand(1200, 1200).realize()
+    big = sg.rand(2400, 2400).realize()
     values = [big]
     begun, done = threading.Event(), threading.Event()
 
     def compute() -> None:
-        for _ in range(8):
-            values.append(values.pop() @ big * 1e-3)
+        values[0] = big @ big
         begun.set()
         values[0].realize()
         done.set()
@@ -223,17 +223,53 @@ def test_nobody_waits_with_the_gil() -> None:
 
 
 def test_a_thread_that_computes_keeps_no_other_from_working() -> None:
-    def attempt() -> int:
+    enough = 1000
+    interval = sys.getswitchinterval()
+
+    def attempt() -> bool:
         ready = sg.ones(4).realize()
         with computing_long() as (_, done):
-            for reads in range(200):
+            for read in range(enough):
                 if done.is_set():
-                    return reads
-                assert (ready + reads).tolist() == [1.0 + reads] * 4
+                    return False
+                assert (ready + read).tolist() == [1.0 + read] * 4
                 assert ready.tolist() == [1.0] * 4
-            return 200
+            return True
 
-    assert any(attempt() == 200 for _ in range(5)), "on a busy machine, it may be done before this thread's turn"
+    sys.setswitchinterval(1e-4)  # so that the other thread says soon that it is done
+    try:
+        assert any(attempt() for _ in range(5)), "on a busy machine, it may be done before this thread's turn"
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.mark.gpu
+def test_a_thread_that_compiles_keeps_no_other_from_reading(gpu: sg.Device, run_python: Callable[..., str]) -> None:
+    out = run_python(
+        "import threading, spirograd as sg\n"
+        "ready, x = (sg.rand(n, device='gpu').realize() for n in (4, 37))\n"
+        "ready.tolist()\n"
+        "reads, begun, done = 0, threading.Event(), threading.Event()\n"
+        "def compute():\n"
+        "    sums = [(x[k:] * k).sin().sum() + k for k in range(20)]\n"
+        "    powers = [(x.exp() ** k).cumsum(0)[k] for k in range(20)]\n"
+        "    y = sum(sums) + sum(powers)\n"
+        "    begun.set()\n"
+        "    y.realize()\n"
+        "    done.set()\n"
+        "thread = threading.Thread(target=compute)\n"
+        "thread.start()\n"
+        "begun.wait()\n"
+        "while not done.is_set():\n"
+        "    ready.tolist()\n"
+        "    reads += 1\n"
+        "thread.join()\n"
+        "print(reads, sg.stats()['kernels_compiled'])",
+        SPIROGRAD_CACHE="0",
+    )
+    reads, compiled = map(int, out.split())
+    assert compiled >= 5
+    assert reads > 100, "one or two, if they waited"
 
 
 def test_threads_that_run_one_plan_at_once_each_get_their_own() -> None:

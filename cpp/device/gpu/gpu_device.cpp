@@ -235,9 +235,15 @@ void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t 
 std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
   return ask("prepare", [&](Opened& device) {
     const Stage stage("prepare", "stage", device.context.id);
-    const std::lock_guard lock(device.mutex);
-    auto prepared = prepare_plan(std::move(plan), device.context.physical.features, device.pipelines,
-                                 device.proxy ? &*device.proxy : nullptr, first_fit());
+    std::unique_lock lock(device.mutex);
+    const std::vector<Lowered> kernels =
+        lower_all(*plan, device.context.physical.features, first_fit(), device.pipelines.shaders);
+    const Pipelines::Later missing = device.pipelines.missing(kernels);
+    lock.unlock();
+    device.pipelines.compile(missing);
+    lock.lock();
+    device.pipelines.keep(missing);
+    auto prepared = prepare_plan(std::move(plan), kernels, device.pipelines, device.proxy ? &*device.proxy : nullptr);
     device.recorder.reserve(prepared->arena_bytes);
     return std::unique_ptr<Prepared>(std::move(prepared));
   });

@@ -215,7 +215,7 @@ void Pipelines::compile(Missing& missing) const {
 }
 
 // Puts a compiled kernel into the table. False: it failed, or is there already.
-bool Pipelines::keep(Missing& missing) {
+bool Pipelines::take(Missing& missing) {
   const Shader& shader = *missing.made->shader;
   if (missing.translated && !missing.made->spirv.empty()) cache_spirv(shader.source, missing.made->spirv);
   if (missing.error || !missing.made->handle) return false;
@@ -233,23 +233,30 @@ bool Pipelines::keep(Missing& missing) {
   return true;
 }
 
-void Pipelines::make(const std::vector<Lowered>& kernels) {
+Pipelines::Later Pipelines::missing(const std::vector<Lowered>& kernels) const {
   Later missing;
   std::unordered_set<const Shader*, Hash, Same> seen;
   for (const Lowered& kernel : kernels) {
     const Shader& shader = *kernel.shader;
-    if (table_.contains(&shader) || !seen.insert(&shader).second) continue;
-    missing.push_back(start(kernel));
+    if (!table_.contains(&shader) && seen.insert(&shader).second) missing.push_back(start(kernel));
   }
-  if (missing.empty()) return;
+  return missing;
+}
+
+void Pipelines::compile(const Later& kernels) const {
+  if (kernels.empty()) return;
   const Stage stage("compile", "stage", context_.id);
-  at_once(missing.size(), [&](size_t i) { compile(*missing[i]); });
+  at_once(kernels.size(), [&](size_t i) { compile(*kernels[i]); });
+}
+
+void Pipelines::keep(const Later& kernels) {
   std::exception_ptr error;
-  for (const auto& m : missing) {
+  for (const auto& m : kernels) {
     if (!m->done) m->error = std::make_exception_ptr(Error("compile: the process ends"));
     if (m->error && !error) error = m->error;
-    if (keep(*m)) ++stats_.kernels_compiled;
+    if (take(*m)) ++stats_.kernels_compiled;
   }
+  if (kernels.empty()) return;
   if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit
   if (error) std::rethrow_exception(error);
 }
@@ -274,7 +281,7 @@ bool Pipelines::arrived(const Later& kernels) {
   for (const auto& m : kernels) {
     if (!m->made) continue;  // another plan has taken it
     coming_.erase(m->made->shader.get());
-    if (keep(*m)) ++stats_.kernels_specialized;
+    if (take(*m)) ++stats_.kernels_specialized;
   }
   if (made_ >= 2 * saved_ + 8) save();
   return true;
@@ -283,7 +290,9 @@ bool Pipelines::arrived(const Later& kernels) {
 const Pipeline& Pipelines::get(const Lowered& kernel) {
   auto at = table_.find(kernel.shader.get());
   if (at == table_.end()) {
-    make({kernel});
+    const Later only = missing({kernel});
+    compile(only);
+    keep(only);
     at = table_.find(kernel.shader.get());
   }
   return *at->second;

@@ -1,5 +1,5 @@
 // Kernels that are ready to launch: SPIR-V, VkPipeline, and the driver's compiled code, kept on disk.
-// Called by prepare() under the device's lock. A pipeline lives as long as the device.
+// Called under the device's lock, but for compile(). A pipeline lives as long as the device.
 #pragma once
 #include <memory>
 #include <string>
@@ -26,12 +26,14 @@ struct Pipeline {
 class Pipelines {
  public:
   Pipelines(const Context& context, DeviceStats& stats);
-  // Compiles the kernels that are missing, several at once. KernelCompileError names the kernel.
-  void make(const std::vector<Lowered>& kernels);
-  const Pipeline& get(const Lowered& kernel);
-
   struct Missing;
   using Later = std::vector<std::shared_ptr<Missing>>;
+  // Kernels that are missing are found, compiled, several at once and without the device's lock, and kept.
+  Later missing(const std::vector<Lowered>& kernels) const;
+  void compile(const Later& kernels) const;
+  void keep(const Later& kernels);  // KernelCompileError names the kernel
+  const Pipeline& get(const Lowered& kernel);
+
   // Compiles the kernels that are missing in the background. They count as specialized.
   Later make_later(const std::vector<Lowered>& kernels);
   bool arrived(const Later& kernels);  // true: all of them are done
@@ -56,7 +58,7 @@ class Pipelines {
   std::shared_ptr<Missing> start(const Lowered& kernel) const;
   void load_cache();
   void compile(Missing& kernel) const;
-  bool keep(Missing& kernel);
+  bool take(Missing& kernel);
   VkPipeline create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
                            const std::vector<uint32_t>& constants, VkPipelineLayout layout, Subgroups subgroups) const;
 

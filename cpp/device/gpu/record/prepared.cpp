@@ -28,14 +28,6 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
 
 bool is_copy(const Step& step) { return step.only().kernel.kind == Kernel::Kind::copy; }
 
-std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders) {
-  std::vector<Lowered> kernels;
-  kernels.reserve(plan.steps.size());
-  for (const Step& step : plan.steps)
-    if (!is_copy(step)) kernels.push_back(lower(step, features, fit, shaders));
-  return kernels;
-}
-
 // Adds the step's argument block after the others.
 void add_words(GpuPrepared& p, GpuStep& s, const ArgWord* words, size_t count) {
   s.first_word = p.words.size();
@@ -88,21 +80,26 @@ void forget_commands(GpuPrepared& p) {
 
 }  // namespace
 
+std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders) {
+  std::vector<Lowered> kernels;
+  kernels.reserve(plan.steps.size());
+  for (const Step& step : plan.steps)
+    if (!is_copy(step)) kernels.push_back(lower(step, features, fit, shaders));
+  return kernels;
+}
+
 int64_t GpuPrepared::bytes() const {
   size_t sum = steps.capacity() * sizeof(GpuStep) + words.capacity() * sizeof(ArgWord);
   for (const GpuStep& s : steps) sum += (s.reads.capacity() + s.writes.capacity()) * sizeof(int32_t);
   return static_cast<int64_t>(sum);
 }
 
-// All kernels are lowered first and compiled together, on several threads; only then does a step refer to a pipeline.
-std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
-                                          Pipelines& pipelines, Proxy* proxy, Fit fit) {
+std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const std::vector<Lowered>& kernels,
+                                          Pipelines& pipelines, Proxy* proxy) {
   auto p = std::make_unique<GpuPrepared>();
   p->made_by = &pipelines;
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
-  const std::vector<Lowered> kernels = lower_all(*p->plan, features, fit, pipelines.shaders);
-  pipelines.make(kernels);
   auto kernel = kernels.cbegin();
   p->steps.reserve(p->plan->steps.size());
   for (const Step& step : p->plan->steps) {

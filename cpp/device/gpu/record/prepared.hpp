@@ -69,9 +69,11 @@ class GpuPrepared final : public Prepared {
 };
 
 class Proxy;
-// KernelCompileError, LimitError. `proxy` is null outside the proxy lane.
-std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
-                                          Pipelines& pipelines, Proxy* proxy, Fit fit);
+// The kernels of a plan's steps, but for copies. LimitError.
+std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders);
+// `kernels`: of lower_all(), compiled. `proxy` is null outside the proxy lane.
+std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const std::vector<Lowered>& kernels,
+                                          Pipelines& pipelines, Proxy* proxy);
 // The kind of kernels for a plan that has not run: general, unless SPIROGRAD_SPECIALIZE is 0.
 Fit first_fit();
 // Called before each run. A plan that has run often gets special kernels in place of its general ones. They are
