@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/shape.hpp"
+#include "bind/answers.hpp"
 #include "bind/signature.hpp"
 
 namespace sg::bind {
@@ -152,8 +153,11 @@ Dims to_dims(const char* op, PyObject* o) {
     PyErr_Clear();
     fail<TypeError>(op, "sizes are needed, got " + type_name(o), "give ints or a tuple of ints");
   }
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
-    dims.push(to_int(op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list.get(), i);
+    if (list.get() == o) leave_to_elements(op, item);
+    dims.push(to_int(op, item));
+  }
   return dims;
 }
 

@@ -2,6 +2,8 @@
 // as Python objects. Knows no op.
 #include "bind/bound.hpp"
 
+#include "bind/answers.hpp"
+
 namespace sg::bind {
 namespace {
 
@@ -81,8 +83,11 @@ std::vector<Tensor> From<std::vector<Tensor>>::get(Fetched& f, PyObject* o) {
     PyErr_Clear();
     fail<TypeError>(f.op, "a sequence of tensors is needed, got " + type_name(o), "write [a, b]");
   }
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
-    out.push_back(tensor_of(f.op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list.get(), i);
+    if (list.get() == o) leave_to_elements(f.op, item);
+    out.push_back(tensor_of(f.op, item));
+  }
   return out;
 }
 
@@ -93,8 +98,11 @@ std::vector<int64_t> From<std::vector<int64_t>>::get(Fetched& f, PyObject* o) {
     PyErr_Clear();
     return {to_int(f.op, o)};
   }
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
-    out.push_back(to_int(f.op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list.get(), i);
+    if (list.get() == o) leave_to_elements(f.op, item);
+    out.push_back(to_int(f.op, item));
+  }
   return out;
 }
 

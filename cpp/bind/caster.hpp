@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "bind/answers.hpp"
 #include "bind/bound.hpp"
 #include "bind/tensor.hpp"
 
@@ -28,7 +29,10 @@ namespace sg::bind {
 
 template <class T>
 struct ByPybind {
-  static T get(Fetched&, PyObject* o) { return pybind11::handle(o).cast<T>(); }
+  static T get(Fetched& f, PyObject* o) {
+    leave_to_elements(f.op, o);
+    return pybind11::handle(o).cast<T>();
+  }
 };
 template <class T>
   requires std::is_base_of_v<pybind11::handle, T>

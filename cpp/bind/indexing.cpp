@@ -1,4 +1,5 @@
 // Functions and methods that read and write at computed places. The arithmetic is in ops/index.cpp.
+#include "bind/answers.hpp"
 #include "bind/bound.hpp"
 #include "bind/tensor.hpp"
 #include "ops/list.hpp"
@@ -20,6 +21,7 @@ struct From<Indices> {
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
       PyObject* key = PySequence_Fast_GET_ITEM(list.get(), i);
+      if (list.get() == o) leave_to_elements(f.op, key);
       const Tensor t = key == Py_None ? Tensor() : legacy_mask(tensor_of(f.op, key));
       if (!t || t.dtype() != DType::boolean)
         indices.list.push_back(t);

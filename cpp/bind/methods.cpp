@@ -8,25 +8,15 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "bind/answers.hpp"
 #include "bind/autocast.hpp"
 #include "bind/bound.hpp"
-#include "bind/numpy.hpp"
 #include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 #include "graph/log.hpp"
 
 namespace sg::bind {
-
-bool is_complex(PyObject* o) {
-  if (PyComplex_Check(o)) return true;
-  if (is_tensor(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return false;
-  const NumPy& np = numpy();
-  if (PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(np.complexfloating))) return true;
-  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != np.ndarray) return false;
-  Object dtype(check(PyObject_GetAttrString(o, "dtype"))), kind(check(PyObject_GetAttrString(dtype.get(), "kind")));
-  return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
-}
 
 namespace {
 
@@ -70,6 +60,8 @@ PyObject* run(const Call& call) {
   try {
     const bool casts = call.callable->autocast != Autocast::none && autocast_is_on();
     result = casts ? call_autocast(call) : call.callable->body.run(call);
+  } catch (const Answered&) {
+    throw;
   } catch (const ValueError& error) {
     fail_by_name(error, call.callable->name);
   } catch (const TypeError& error) {
@@ -78,89 +70,49 @@ PyObject* run(const Call& call) {
   return tell && observer ? observed(call, result) : result;
 }
 
-// ---- classes of Python's that stand for tensors: __spirograd_function__(function, args, kwargs) --------------------------
-
-bool stands_for_tensor(PyObject* o) {
-  static PyObject* const name = check(PyUnicode_InternFromString("__spirograd_function__"));
-  PyTypeObject* type = Py_TYPE(o);
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_tensor(o) && _PyType_Lookup(type, name);
-}
-
-PyObject* complex_class = nullptr;  // see complex_type()
-
-// Answers for complex numbers and arrays, for which the core has no type. Its module is imported when it is asked for
-// first, and makes it known.
-PyObject* complex_type() {
-  if (!complex_class) Object imported(check(PyImport_ImportModule("spirograd._complex")));
-  return complex_class;
-}
-
-// Who answers for the first argument that is no plain one, also inside of lists as deep as tensors have dimensions;
-// nullptr: all are.
-PyObject* stand_in(PyObject* const* args, Py_ssize_t n, int depth = 0) {
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    if (stands_for_tensor(args[i])) return args[i];
-    if (is_complex(args[i])) return complex_type();
-    if (depth == kMaxRank || (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i]))) continue;
-    if (PyObject* found = stand_in(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]), depth + 1))
-      return found;
-  }
-  return nullptr;
-}
-
 PyObject* module_of_functions = nullptr;
 
-// The result of a call that a class of Python's answers: of a function, or of a method of `self`. False: none does.
-bool is_answered(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, const Callable& callable,
-                 PyObject*& result) {
-  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
-  PyObject* const other = stand_in(args, n + named);
-  if (!other) return false;
-  const Py_ssize_t first = self ? 1 : 0;
+// What `who` makes of the call of a callable, as a function or as a method of `self`.
+PyObject* answered(PyObject* who, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
+                   const Callable& callable) {
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, first = self ? 1 : 0;
   PyObject* owner = self ? reinterpret_cast<PyObject*>(tensor_type) : module_of_functions;
   Object asked(check(PyObject_GetAttrString(owner, callable.name)));
   Object positional(check(PyTuple_New(first + n))), keywords(check(PyDict_New()));
   if (self) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
   for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(positional.get(), first + i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; i < named; ++i) check(PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i), args[n + i]));
-  result = PyObject_CallMethod(other, "__spirograd_function__", "OOO", asked.get(), positional.get(), keywords.get());
-  return true;
+  return ask(who, asked.get(), positional.get(), keywords.get());
 }
 
-// Out of line, because it has 640 callers: an entry point for each callable.
-[[gnu::noinline]] PyObject* call_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
-                                        const Callable& callable) {
-  return public_call([&] {
-    return guarded([&] {
-      PyObject* answer;
-      PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
-      return is_answered(tensor, args, n, names, callable, answer) ? answer
-                                                                   : run(Call{self, args, n, names, &callable});
-    });
-  });
+PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, const Callable& callable) {
+  PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
+  for (Py_ssize_t i = 0; i < n + (names ? PyTuple_GET_SIZE(names) : 0); ++i)
+    if (PyObject* who = who_answers(args[i])) return answered(who, tensor, args, n, names, callable);
+  const bool by_function = callable.scope == Scope::both && !self;
+  try {
+    // A function's first argument takes the place of a method's tensor; it may be given as input=.
+    if (by_function && n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
+    return run(Call{self, args, n, names, &callable});
+  } catch (const Answered& element) {
+    return answered(element.who, tensor, args, n, names, callable);
+  }
 }
 
-// A function's first argument takes the place of a method's tensor; it may be given as input=.
-[[gnu::noinline]] PyObject* call_function(PyObject* const* args, Py_ssize_t n, PyObject* names,
-                                          const Callable& callable) {
-  return public_call([&] {
-    return guarded([&]() -> PyObject* {
-      PyObject* answer;
-      if (is_answered(nullptr, args, n, names, callable, answer)) return answer;
-      if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
-      return run(Call{nullptr, args, n, names, &callable});
-    });
-  });
+// Out of line, because it has 1280 callers: an entry point for each callable and each of its two forms.
+[[gnu::noinline]] PyObject* call_guarded(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
+                                         const Callable& callable) {
+  return public_call([&] { return guarded([&] { return call(self, args, n, names, callable); }); });
 }
 
 // CPython gives a C function no argument of its own, so each callable has an entry point that knows its number.
 template <size_t i>
 PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_method(self, args, n, names, callables_added[i]);
+  return call_guarded(self, args, n, names, callables_added[i]);
 }
 template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_function(args, n, names, callables_added[i]);
+  return call_guarded(nullptr, args, n, names, callables_added[i]);
 }
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
@@ -230,21 +182,13 @@ void note_autocast(PyObject* module, const Callable& callable) {
   check(PyList_Append(names, Object(check(PyUnicode_FromString(callable.name))).get()));
 }
 
-void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
-
-const Callable callables[] = {
-    {"_set_complex", bound<set_complex>, "type: Any", "None",
-     "The class that answers for complex numbers and arrays, from its module.", Scope::function},
-};
-
 }  // namespace
 
 PyObject* of_complex(const char* name, PyObject* a, PyObject* b) {
   Object asked(check(PyObject_GetAttrString(module_of_functions, name)));
-  return PyObject_CallMethod(complex_type(), "__spirograd_function__", "O(OO){}", asked.get(), a, b);
+  Object arguments(check(PyTuple_Pack(2, a, b))), keywords(check(PyDict_New()));
+  return ask(complex_type(), asked.get(), arguments.get(), keywords.get());
 }
-
-void add_complex(PyObject* module) { add_callables(module, callables); }
 
 void add_callables(PyObject* module, const Callable* callables, size_t count) {
   Object module_name(check(PyUnicode_FromString("spirograd")));

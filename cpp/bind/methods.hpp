@@ -75,7 +75,7 @@ void add_profile(PyObject* module);          // profile.cpp
 void add_distributed(PyObject* module);      // distributed.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
 void add_observer(PyObject* module);         // observer.cpp
-void add_complex(PyObject* module);          // methods.cpp
+void add_complex(PyObject* module);          // answers.cpp
 void add_calls(PyObject* module);            // calls.cpp
 void add_clocks(PyObject* module);           // clocks.cpp
 void add_callable_check(PyObject* module);   // signature.cpp

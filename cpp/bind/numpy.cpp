@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "bind/answers.hpp"
 #include "bind/arguments.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
@@ -191,6 +192,7 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
                      "flatten them first");
   Object array = array_of_floats(data, leaf.get());
   const bool only_floats(array);
+  if (!array) leave_to_elements(op, data);
   if (!array) array = Object(PyObject_CallOneArg(np.array, data));
   if (!array) {
     if (PyErr_ExceptionMatches(PyExc_ValueError)) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "bind/answers.hpp"
 #include "bind/bound.hpp"
 #include "graph/build.hpp"
 #include "ops/list.hpp"
@@ -20,6 +21,7 @@ struct From<CountOrDims> {
       PyErr_Clear();
       fail<TypeError>(f.op, "dims is no int and no pair of lists", "write dims=([1], [0])");
     }
+    if (pair.get() == o) leave_to_elements(f.op, o);
     return std::pair(to_dims(f.op, PySequence_Fast_GET_ITEM(pair.get(), 0)),
                      to_dims(f.op, PySequence_Fast_GET_ITEM(pair.get(), 1)));
   }

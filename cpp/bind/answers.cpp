@@ -1,0 +1,78 @@
+// Finds who answers for an object. Knows no op.
+#include "bind/answers.hpp"
+
+#include "bind/bound.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "bind/tensor.hpp"
+
+namespace sg::bind {
+namespace {
+
+PyObject* complex_class = nullptr;
+
+void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
+
+bool is_plain(PyObject* o) {
+  return Py_IS_TYPE(o, tensor_type) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyList_CheckExact(o) ||
+         PyTuple_CheckExact(o) || o == Py_None;
+}
+
+bool stands_for_tensor(PyObject* o) {
+  static PyObject* const name = check(PyUnicode_InternFromString("__spirograd_function__"));
+  PyTypeObject* type = Py_TYPE(o);
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_tensor(o) && _PyType_Lookup(type, name);
+}
+
+void look(const char* op, PyObject* o, int depth) {
+  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) {
+    if (PyObject* who = who_answers(o)) throw Answered(op, o, who);
+    return;
+  }
+  if (depth == kMaxRank) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) look(op, PySequence_Fast_GET_ITEM(o, i), depth + 1);
+}
+
+const Callable callables[] = {
+    {"_set_complex", bound<set_complex>, "type: Any", "None",
+     "The class that answers for complex numbers and arrays, from its module.", Scope::function},
+};
+
+}  // namespace
+
+Answered::Answered(const char* op, PyObject* o, PyObject* who)
+    : TypeError(std::string(op) + ": a list with an object of type " + type_name(o) +
+                " is not read here; make a tensor with tensor()"),
+      who(who) {}
+
+bool is_complex(PyObject* o) {
+  if (PyComplex_Check(o)) return true;
+  if (is_plain(o) || is_tensor(o)) return false;
+  const NumPy& np = numpy();
+  if (PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(np.complexfloating))) return true;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != np.ndarray) return false;
+  Object dtype(check(PyObject_GetAttrString(o, "dtype"))), kind(check(PyObject_GetAttrString(dtype.get(), "kind")));
+  return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
+}
+
+PyObject* who_answers(PyObject* o) {
+  if (is_plain(o)) return nullptr;
+  if (stands_for_tensor(o)) return o;
+  return is_complex(o) ? complex_type() : nullptr;
+}
+
+void leave_to_elements(const char* op, PyObject* o) { look(op, o, 0); }
+
+PyObject* ask(PyObject* who, PyObject* function, PyObject* arguments, PyObject* keywords) {
+  return PyObject_CallMethod(who, "__spirograd_function__", "OOO", function, arguments, keywords);
+}
+
+// Its module is imported when it is asked for first, and makes it known.
+PyObject* complex_type() {
+  if (!complex_class) Object imported(check(PyImport_ImportModule("spirograd._complex")));
+  return complex_class;
+}
+
+void add_complex(PyObject* module) { add_callables(module, callables); }
+
+}  // namespace sg::bind
