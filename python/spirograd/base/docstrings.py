@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,10 +31,10 @@ def described_by(*sources: Any, **words: str) -> Callable[[T], T]:
     """
 
     def decorate(thing: T) -> T:
-        own = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
-        if own is None:  # python -OO
+        if sys.flags.optimize > 1:  # python -OO
             return thing
-        texts = [own, *(source if isinstance(source, str) else source.__doc__ or "" for source in sources)]
+        own = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+        texts = [own or "", *(source if isinstance(source, str) else source.__doc__ or "" for source in sources)]
         for name, word in words.items():
             texts[1:] = [text.replace(f"{{{name}}}", word) for text in texts[1:]]
         parts = [_sections(text) for text in texts]
@@ -53,8 +54,14 @@ def described_by(*sources: Any, **words: str) -> Callable[[T], T]:
 @functools.cache  # texts are shared by many
 def _sections(text: str) -> dict[str, str]:
     """The sections by their names; the text before the first one by the name ""."""
-    first, *rest = _HEADER.split(inspect.cleandoc(text))
+    first, *rest = _HEADER.split(_dedented(text))
     return {"": first.strip(), **{name: part.strip("\n") for name, part in zip(rest[::2], rest[1::2], strict=True)}}
+
+
+def _dedented(text: str) -> str:
+    """inspect.cleandoc(text), faster for a docstring whose quotes end on a line of their own."""
+    end = text[text.rfind("\n") :]
+    return text.replace(end, "\n").strip("\n") if end.isspace() else inspect.cleandoc(text)
 
 
 def _entries(section: str) -> dict[str, str]:
@@ -66,7 +73,7 @@ def _entries(section: str) -> dict[str, str]:
 def _arguments(thing: Callable[..., Any], sources: list[dict[str, str]]) -> str:
     """The descriptions of the arguments, in the order of the signature."""
     found: dict[str, str] = {}
-    for name in _names(thing):
+    for name in argument_names(thing):
         for entries in sources:
             names = next((names for names in entries if name in names.split(", ")), None)
             if names is not None:
@@ -75,11 +82,18 @@ def _arguments(thing: Callable[..., Any], sources: list[dict[str, str]]) -> str:
     return "\n".join(found.values())
 
 
-def _names(thing: Callable[..., Any]) -> Sequence[str]:
+def argument_names(thing: Callable[..., Any]) -> Sequence[str]:
     """The names of the arguments; inspect.signature() alone would take half of the time of importing layers."""
-    function: Any = thing.__init__ if isinstance(thing, type) else thing  # type: ignore[misc]
-    code, several = getattr(function, "__code__", None), inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if code is None or code.co_flags & several or hasattr(function, "__wrapped__"):
+    if signature := getattr(thing, "__signature__", None):
+        return list(signature.parameters)
+    function: Any = inspect.unwrap(thing.__init__ if isinstance(thing, type) else thing)  # type: ignore[misc]
+    code = getattr(function, "__code__", None)
+    if code is None:
         return list(inspect.signature(thing).parameters)
-    names: Sequence[str] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return names[1:] if isinstance(thing, type) else names
+    names, count = code.co_varnames, code.co_argcount
+    named = count + code.co_kwonlyargcount
+    rest = bool(code.co_flags & inspect.CO_VARARGS)
+    more = named + rest + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    # In the code, *args comes after the arguments that only have names.
+    in_order = (*names[:count], *names[named : named + rest], *names[count:named], *names[named + rest : more])
+    return in_order[isinstance(thing, type) :]
