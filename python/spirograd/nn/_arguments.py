@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from .._core import Tensor
 from ..base.docstrings import described_by
 
 T = TypeVar("T", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Descriptions of arguments that many layers and functions take.
 _COMMON = """
@@ -29,7 +32,53 @@ def described(*sources: Any, **words: str) -> Callable[[T], T]:
 
 def of_dims(dims: int, *sources: Any, **words: str) -> Callable[[T], T]:
     """Calls described() for the member of a family with 1, 2 or 3 dimensions, whose sizes replace `{sizes}`."""
-    return described(*sources, sizes=("length", "height, width", "depth, height, width")[dims - 1], **words)
+    return described(*(_of_dims(source, dims) for source in sources), **words)
+
+
+def _of_dims(source: Any, dims: int) -> str:
+    """The text of a family, or of its function or class, for the member with so many dimensions: they replace `{dims}`,
+    their names `{sizes}`, and a number for each of them `{8}`."""
+    text = source if isinstance(source, str) else source.__doc__ or ""
+    words = {"dims": str(dims), "sizes": ("length", "height, width", "depth, height, width")[dims - 1]}
+    return re.sub(r"\{(\w+)\}", lambda m: words.get(m[1], ", ".join([m[1]] * dims) if m[1].isdigit() else m[0]), text)
+
+
+def in_dims(function: Callable[Concatenate[int, P], R], dims: int, *sources: Any, example: str = "") -> Callable[P, R]:
+    """Makes a member of a family of functions.
+
+    Args:
+        function: computes every member: its first argument is the number of dimensions. Its docstring is the text of
+            the family, and its name that of the members, without the `_` in front and the dimensions at the end.
+        dims: the number of dimensions of the member.
+        sources: what else describes it.
+        example: the lines of an example in place of that of the family.
+    """
+
+    def member(*args: P.args, **kwargs: P.kwargs) -> R:
+        return function(dims, *args, **kwargs)
+
+    signature = inspect.signature(function)
+    member.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+    member.__wrapped__, member.__module__ = function, function.__module__  # type: ignore[attr-defined]
+    member.__name__ = member.__qualname__ = f"{function.__name__.strip('_')}{dims}d"
+    member.__doc__ = f"\nExample:{example}" if example else _of_dims(function, dims)
+    return of_dims(dims, *sources)(member)
+
+
+class OfDims:
+    """The base of families of layers with 1, 2 or 3 dimensions: class Pool2d(_Pool, dims=2). The docstring of the
+    family `_Pool` describes its members; what it leaves out comes from `_sources`, and from its own bases."""
+
+    _dims: ClassVar[int]
+    _sources: ClassVar[tuple[Any, ...]] = ()
+
+    def __init_subclass__(cls, dims: int = 0, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if dims:
+            cls._dims = dims
+            family, *bases = (base for base in cls.__mro__[1:] if issubclass(base, OfDims))
+            cls.__doc__ = vars(cls).get("__doc__") or _of_dims(family, dims)
+            of_dims(dims, family, *cls._sources, *bases)(cls)
 
 
 def shown_arguments(layer: Any, shown: str | None) -> str:

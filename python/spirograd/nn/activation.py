@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._core import Tensor, full, get_default_dtype
 from . import functional as F
 from ._arguments import described
+from ._of_function import TensorFunction, layer_of
 from .init import constant_
 from .module import TensorModule
 from .parameter import Parameter
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-class _Inplace(TensorModule):
+class _Inplace(TensorFunction):
     _shown = "inplace?"
 
     def __init__(self, inplace: bool = False) -> None:
@@ -55,7 +56,7 @@ class _Inplace(TensorModule):
         self.inplace = inplace
 
 
-@described(F.relu)
+@layer_of(F.relu)
 class ReLU(_Inplace):
     """
     Example:
@@ -63,11 +64,8 @@ class ReLU(_Inplace):
         [0.0, 2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
 
-
-@described(F.relu6)
+@layer_of(F.relu6)
 class ReLU6(_Inplace):
     """
     Example:
@@ -75,11 +73,8 @@ class ReLU6(_Inplace):
         [0.0, 6.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)
 
-
-@described(F.selu)
+@layer_of(F.selu)
 class SELU(_Inplace):
     """
     Example:
@@ -87,11 +82,8 @@ class SELU(_Inplace):
         [0.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
 
-
-@described(F.silu)
+@layer_of(F.silu)
 class SiLU(_Inplace):
     """
     Example:
@@ -99,11 +91,8 @@ class SiLU(_Inplace):
         [0.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
 
-
-@described(F.mish)
+@layer_of(F.mish)
 class Mish(_Inplace):
     """
     Example:
@@ -111,11 +100,8 @@ class Mish(_Inplace):
         [0.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
 
-
-@described(F.hardsigmoid)
+@layer_of(F.hardsigmoid)
 class Hardsigmoid(_Inplace):
     """
     Example:
@@ -125,11 +111,8 @@ class Hardsigmoid(_Inplace):
 
     _shown = ""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
 
-
-@described(F.hardswish)
+@layer_of(F.hardswish)
 class Hardswish(_Inplace):
     """
     Example:
@@ -139,12 +122,9 @@ class Hardswish(_Inplace):
 
     _shown = ""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
 
-
-@described(F.leaky_relu)
-class LeakyReLU(TensorModule):
+@layer_of(F.leaky_relu)
+class LeakyReLU(TensorFunction):
     """
     Example:
         >>> sg.nn.LeakyReLU(0.5)(sg.tensor([-2.0, 2.0])).tolist()
@@ -158,11 +138,8 @@ class LeakyReLU(TensorModule):
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-
-class _ELU(TensorModule):
+class _ELU(TensorFunction):
     _shown = "alpha inplace?"
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -171,7 +148,7 @@ class _ELU(TensorModule):
         self.inplace = inplace
 
 
-@described(F.elu)
+@layer_of(F.elu)
 class ELU(_ELU):
     """
     Example:
@@ -179,11 +156,8 @@ class ELU(_ELU):
         [0.0, 2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
 
-
-@described(F.celu)
+@layer_of(F.celu)
 class CELU(_ELU):
     """
     Example:
@@ -191,12 +165,9 @@ class CELU(_ELU):
         [0.0, 2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
 
-
-@described(F.gelu)
-class GELU(TensorModule):
+@layer_of(F.gelu)
+class GELU(TensorFunction):
     """
     Example:
         >>> sg.nn.GELU("tanh")(sg.zeros(1)).tolist()
@@ -207,11 +178,9 @@ class GELU(TensorModule):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, self.approximate)
 
-
-class Sigmoid(TensorModule):
+@layer_of(F.sigmoid)
+class Sigmoid(TensorFunction):
     """Computes 1 / (1 + exp(-x)) for each element x.
 
     Example:
@@ -219,11 +188,9 @@ class Sigmoid(TensorModule):
         [0.5]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
 
-
-class LogSigmoid(TensorModule):
+@layer_of(F.logsigmoid)
+class LogSigmoid(TensorFunction):
     """Computes log(sigmoid(x)) for each element x.
 
     Example:
@@ -231,11 +198,9 @@ class LogSigmoid(TensorModule):
         [-200.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Tanh(TensorModule):
+@layer_of(F.tanh)
+class Tanh(TensorFunction):
     """Computes the hyperbolic tangent of each element.
 
     Example:
@@ -243,11 +208,9 @@ class Tanh(TensorModule):
         [0.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
 
-
-class Tanhshrink(TensorModule):
+@layer_of(F.tanhshrink)
+class Tanhshrink(TensorFunction):
     """Computes x - tanh(x) for each element x.
 
     Example:
@@ -255,11 +218,9 @@ class Tanhshrink(TensorModule):
         [0.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
 
-
-class Softsign(TensorModule):
+@layer_of(F.softsign)
+class Softsign(TensorFunction):
     """Computes x / (1 + abs(x)) for each element x.
 
     Example:
@@ -267,11 +228,9 @@ class Softsign(TensorModule):
         [0.5]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Softplus(TensorModule):
+@layer_of(F.softplus)
+class Softplus(TensorFunction):
     """Computes log(1 + exp(beta * x)) / beta for each element x, and x itself where beta * x is above the threshold.
 
     Args:
@@ -288,11 +247,8 @@ class Softplus(TensorModule):
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
 
-
-class _Shrink(TensorModule):
+class _Shrink(TensorFunction):
     """
     Args:
         lambd: half the width of the interval around 0.
@@ -305,7 +261,7 @@ class _Shrink(TensorModule):
         self.lambd = lambd
 
 
-@described(_Shrink)
+@layer_of(F.softshrink, _Shrink)
 class Softshrink(_Shrink):
     """Moves each element towards 0 by lambd; elements within lambd of 0 become 0.
 
@@ -314,11 +270,8 @@ class Softshrink(_Shrink):
         [0.0, 1.5]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
 
-
-@described(_Shrink)
+@layer_of(F.hardshrink, _Shrink)
 class Hardshrink(_Shrink):
     """Sets elements within lambd of 0 to 0.
 
@@ -327,12 +280,9 @@ class Hardshrink(_Shrink):
         [0.0, 2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
 
-
-@described(F.hardtanh)
-class Hardtanh(TensorModule):
+@layer_of(F.hardtanh)
+class Hardtanh(TensorFunction):
     """
     Example:
         >>> sg.nn.Hardtanh()(sg.tensor([-2.0, 0.5])).tolist()
@@ -347,12 +297,9 @@ class Hardtanh(TensorModule):
         self.max_val = max_val
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-
-@described(F.threshold)
-class Threshold(TensorModule):
+@layer_of(F.threshold)
+class Threshold(TensorFunction):
     """
     Example:
         >>> sg.nn.Threshold(2.0, 0.0)(sg.tensor([1.0, 3.0])).tolist()
@@ -367,12 +314,9 @@ class Threshold(TensorModule):
         self.value = value
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
 
-
-@described(F.glu)
-class GLU(TensorModule):
+@layer_of(F.glu)
+class GLU(TensorFunction):
     """
     Example:
         >>> sg.nn.GLU()(sg.tensor([2.0, 0.0])).tolist()
@@ -382,9 +326,6 @@ class GLU(TensorModule):
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
 
 
 @described()
@@ -422,8 +363,8 @@ class PReLU(TensorModule):
         return F.prelu(input, self.weight)
 
 
-@described(F.rrelu)
-class RReLU(TensorModule):
+@layer_of(F.rrelu, also=("training",))
+class RReLU(TensorFunction):
     """
     Example:
         >>> sg.nn.RReLU(0.5, 0.5).eval()(sg.tensor([-4.0, 2.0])).tolist()
@@ -437,9 +378,6 @@ class RReLU(TensorModule):
         self.lower = lower
         self.upper = upper
         self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
 def _dim(op: str, dim: int | None, x: Tensor) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
-from ._arguments import described, of_dims
+from ._arguments import OfDims
+from ._of_function import TensorFunction, layer_of
 from ._sizes import Size, check_counts, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import TensorModule
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-class _Convolution(TensorModule):
+class _Convolution(OfDims, TensorModule):
     """The arguments, the weight and the bias of all convolutions.
 
     Args:
@@ -48,7 +49,6 @@ class _Convolution(TensorModule):
         "{in_channels} {out_channels} kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
     )
 
-    _dims: ClassVar[int]
     padding: Any
     transposed: ClassVar[bool] = False
 
@@ -136,6 +136,10 @@ class _Conv(_Convolution):
         padding: elements added on both sides: one number, or one for each dimension; "valid" adds none, "same" keeps
             the size.
         padding_mode: the added elements: "zeros", "reflect", "replicate" or "circular".
+
+    Example:
+        >>> sg.nn.Conv{dims}d(3, 8, 3, padding=1)(sg.ones(2, 3, {16})).shape
+        (2, 8, {16})
     """
 
     def __init__(
@@ -163,37 +167,13 @@ class _Conv(_Convolution):
         return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-@of_dims(1, _Conv, _Convolution)
-class Conv1d(_Conv):
-    """
-    Example:
-        >>> sg.nn.Conv1d(2, 4, 3)(sg.ones(5, 2, 8)).shape
-        (5, 4, 6)
-    """
-
-    _dims = 1
+class Conv1d(_Conv, dims=1): ...
 
 
-@of_dims(2, _Conv, _Convolution)
-class Conv2d(_Conv):
-    """
-    Example:
-        >>> sg.nn.Conv2d(3, 8, 3, padding=1)(sg.ones(2, 3, 16, 16)).shape
-        (2, 8, 16, 16)
-    """
-
-    _dims = 2
+class Conv2d(_Conv, dims=2): ...
 
 
-@of_dims(3, _Conv, _Convolution)
-class Conv3d(_Conv):
-    """
-    Example:
-        >>> sg.nn.Conv3d(1, 2, 3)(sg.ones(1, 1, 4, 5, 6)).shape
-        (1, 2, 2, 3, 4)
-    """
-
-    _dims = 3
+class Conv3d(_Conv, dims=3): ...
 
 
 class _ConvTranspose(_Convolution):
@@ -207,6 +187,10 @@ class _ConvTranspose(_Convolution):
         padding: elements cut off the result on both sides: one number, or one for each dimension.
         output_padding: elements added to the end of the result: one number, or one for each dimension.
         padding_mode: "zeros".
+
+    Example:
+        >>> sg.nn.ConvTranspose{dims}d(4, 2, 2, stride=2)(sg.ones(1, 4, {5})).shape
+        (1, 2, {10})
     """
 
     transposed = True
@@ -253,41 +237,17 @@ class _ConvTranspose(_Convolution):
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
-@of_dims(1, _ConvTranspose, _Convolution)
-class ConvTranspose1d(_ConvTranspose):
-    """
-    Example:
-        >>> sg.nn.ConvTranspose1d(2, 4, 3, stride=2)(sg.ones(1, 2, 8)).shape
-        (1, 4, 17)
-    """
-
-    _dims = 1
+class ConvTranspose1d(_ConvTranspose, dims=1): ...
 
 
-@of_dims(2, _ConvTranspose, _Convolution)
-class ConvTranspose2d(_ConvTranspose):
-    """
-    Example:
-        >>> sg.nn.ConvTranspose2d(4, 2, 2, stride=2)(sg.ones(1, 4, 5, 5)).shape
-        (1, 2, 10, 10)
-    """
-
-    _dims = 2
+class ConvTranspose2d(_ConvTranspose, dims=2): ...
 
 
-@of_dims(3, _ConvTranspose, _Convolution)
-class ConvTranspose3d(_ConvTranspose):
-    """
-    Example:
-        >>> sg.nn.ConvTranspose3d(4, 2, 2, stride=2)(sg.ones(1, 4, 3, 3, 3)).shape
-        (1, 2, 6, 6, 6)
-    """
-
-    _dims = 3
+class ConvTranspose3d(_ConvTranspose, dims=3): ...
 
 
-@described(unfold)
-class Unfold(TensorModule):
+@layer_of(unfold)
+class Unfold(TensorFunction):
     """
     Example:
         >>> sg.nn.Unfold(2)(sg.ones(1, 3, 4, 4)).shape
@@ -301,12 +261,9 @@ class Unfold(TensorModule):
         self.padding = padding
         self.stride = stride
 
-    def forward(self, input: Tensor) -> Tensor:
-        return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-
-@described(fold)
-class Fold(TensorModule):
+@layer_of(fold)
+class Fold(TensorFunction):
     """
     Example:
         >>> sg.nn.Fold(3, 2)(sg.ones(1, 4, 4)).shape
@@ -322,6 +279,3 @@ class Fold(TensorModule):
         self.dilation = dilation
         self.padding = padding
         self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)

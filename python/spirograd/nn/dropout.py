@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from .._core import Tensor
 from . import functional as F
-from ._arguments import described
+from ._of_function import TensorFunction, layer_of
 from .functional.dropout import _probability
-from .module import TensorModule
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(TensorModule):
+class _Dropout(TensorFunction):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         _probability(type(self).__name__, p)
@@ -19,7 +17,7 @@ class _Dropout(TensorModule):
         self.inplace = inplace
 
 
-@described(F.dropout)
+@layer_of(F.dropout, also=("training",))
 class Dropout(_Dropout):
     """
     Example:
@@ -27,11 +25,8 @@ class Dropout(_Dropout):
         [1.0, 1.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-@described(F.dropout1d)
+@layer_of(F.dropout1d, also=("training",))
 class Dropout1d(_Dropout):
     """
     Example:
@@ -39,11 +34,8 @@ class Dropout1d(_Dropout):
         (2, 3, 4)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-@described(F.dropout2d)
+@layer_of(F.dropout2d, also=("training",))
 class Dropout2d(_Dropout):
     """
     Example:
@@ -51,11 +43,8 @@ class Dropout2d(_Dropout):
         (2, 3, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-@described(F.dropout3d)
+@layer_of(F.dropout3d, also=("training",))
 class Dropout3d(_Dropout):
     """
     Example:
@@ -63,11 +52,8 @@ class Dropout3d(_Dropout):
         (2, 3, 4, 4, 4)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
-
-@described(F.alpha_dropout)
+@layer_of(F.alpha_dropout, also=("training",))
 class AlphaDropout(_Dropout):
     """
     Example:
@@ -75,17 +61,11 @@ class AlphaDropout(_Dropout):
         [1.0, 1.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
-
-@described(F.feature_alpha_dropout)
+@layer_of(F.feature_alpha_dropout, also=("training",))
 class FeatureAlphaDropout(_Dropout):
     """
     Example:
         >>> sg.nn.FeatureAlphaDropout(0.5)(sg.ones(2, 3, 4)).shape
         (2, 3, 4)
     """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -10,6 +10,7 @@ from .._core import Tensor, pad
 from ..autograd import Function
 from . import functional as F
 from ._arguments import described
+from ._of_function import OfFunction, layer_of
 from .distance import PairwiseDistance
 from .linear import Linear
 from .loss import _Loss
@@ -19,7 +20,7 @@ __all__ = ["CrossMapLRN2d", "FractionalMaxPool2d", "FractionalMaxPool3d", "Linea
 __all__ += ["TripletMarginWithDistanceLoss"]
 
 
-@described(F.triplet_margin_with_distance_loss)
+@layer_of(F.triplet_margin_with_distance_loss)
 class TripletMarginWithDistanceLoss(_Loss):
     """
     Example:
@@ -44,18 +45,10 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._loss(anchor, positive, negative)
 
 
-class _FractionalMaxPool(Module):
+class _FractionalMaxPool(OfFunction):
     _shown = ""
 
     def __init__(
@@ -74,11 +67,11 @@ class _FractionalMaxPool(Module):
         self._random_samples: Tensor | None
         self.register_buffer("_random_samples", _random_samples)
 
-    def _options(self) -> tuple[Any, ...]:
-        return self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._function)(input, **self._named_options())
 
 
-@described(F.fractional_max_pool2d)
+@layer_of(F.fractional_max_pool2d)
 class FractionalMaxPool2d(_FractionalMaxPool):
     """
     Example:
@@ -86,20 +79,14 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         (1, 1, 3, 3)
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(input, *self._options())
 
-
-@described(F.fractional_max_pool3d)
+@layer_of(F.fractional_max_pool3d)
 class FractionalMaxPool3d(_FractionalMaxPool):
     """
     Example:
         >>> sg.nn.FractionalMaxPool3d(2, output_size=(1, 2, 3))(sg.ones(1, 1, 6, 6, 6)).shape
         (1, 1, 1, 2, 3)
     """
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(input, *self._options())
 
 
 def _windows(x: Tensor, before: int, after: int) -> Tensor:

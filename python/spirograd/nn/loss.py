@@ -1,4 +1,4 @@
-"""Loss layers. Each has the arguments of its function as options, and calls it."""
+"""Loss layers. Each calls its function with its options."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 from .._core import Tensor
 from . import functional as F
-from ._arguments import described
-from .module import Module
+from ._of_function import OfFunction, layer_of
 
 __all__ = [
     "BCELoss",
@@ -36,16 +35,26 @@ __all__ = [
 ]
 
 
-class _Loss(Module):
+class _Loss(OfFunction):
     """The base of all losses. Options that are tensors are buffers, which move with the module."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = reduction
 
+    def _loss(self, *tensors: Any) -> Tensor:
+        loss: Tensor = getattr(F, self._function)(*tensors, **self._named_options())
+        return loss
 
-@described(F.cross_entropy)
-class CrossEntropyLoss(_Loss):
+
+class _LossOfTarget(_Loss):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        loss: Tensor = getattr(F, self._function)(input, target, **self._named_options())
+        return loss
+
+
+@layer_of(F.cross_entropy)
+class CrossEntropyLoss(_LossOfTarget):
     """
     Example:
         >>> loss = sg.nn.CrossEntropyLoss(label_smoothing=0.1)
@@ -66,18 +75,8 @@ class CrossEntropyLoss(_Loss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
 
-
-@described(F.ctc_loss)
+@layer_of(F.ctc_loss)
 class CTCLoss(_Loss):
     """
     Example:
@@ -93,19 +92,11 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         """Computes the loss; functional.ctc_loss() describes the arguments."""
-        return F.ctc_loss(
-            log_probs,
-            targets,
-            input_lengths,
-            target_lengths,
-            blank=self.blank,
-            reduction=self.reduction,
-            zero_infinity=self.zero_infinity,
-        )
+        return self._loss(log_probs, targets, input_lengths, target_lengths)
 
 
-@described(F.nll_loss)
-class NLLLoss(_Loss):
+@layer_of(F.nll_loss)
+class NLLLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.NLLLoss()(sg.tensor([[-1.0, -2.0]]), sg.tensor([1])).item()
@@ -118,36 +109,27 @@ class NLLLoss(_Loss):
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
-
-@described(F.mse_loss)
-class MSELoss(_Loss):
+@layer_of(F.mse_loss)
+class MSELoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.MSELoss()(sg.zeros(2), sg.ones(2)).item()
         1.0
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
 
-
-@described(F.l1_loss)
-class L1Loss(_Loss):
+@layer_of(F.l1_loss)
+class L1Loss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.L1Loss()(sg.zeros(2), sg.ones(2)).item()
         1.0
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
 
-
-@described(F.smooth_l1_loss)
-class SmoothL1Loss(_Loss):
+@layer_of(F.smooth_l1_loss)
+class SmoothL1Loss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.SmoothL1Loss()(sg.zeros(1), sg.ones(1)).item()
@@ -158,12 +140,9 @@ class SmoothL1Loss(_Loss):
         super().__init__(reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-@described(F.huber_loss)
-class HuberLoss(_Loss):
+@layer_of(F.huber_loss)
+class HuberLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.HuberLoss(delta=2.0)(sg.zeros(1), sg.tensor([3.0])).item()
@@ -174,11 +153,8 @@ class HuberLoss(_Loss):
         super().__init__(reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
-
-@described(F.gaussian_nll_loss)
+@layer_of(F.gaussian_nll_loss)
 class GaussianNLLLoss(_Loss):
     """
     Example:
@@ -192,10 +168,10 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return self._loss(input, target, var)
 
 
-@described(F.poisson_nll_loss)
+@layer_of(F.poisson_nll_loss)
 class PoissonNLLLoss(_Loss):
     """
     Example:
@@ -210,13 +186,11 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._loss(log_input, target)
 
 
-@described(F.binary_cross_entropy)
-class BCELoss(_Loss):
+@layer_of(F.binary_cross_entropy)
+class BCELoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.BCELoss()(sg.tensor([0.0, 1.0]), sg.tensor([0.0, 0.0])).item()
@@ -228,12 +202,9 @@ class BCELoss(_Loss):
         self.weight: Tensor | None
         self.register_buffer("weight", weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
-
-@described(F.binary_cross_entropy_with_logits)
-class BCEWithLogitsLoss(_Loss):
+@layer_of(F.binary_cross_entropy_with_logits)
+class BCEWithLogitsLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.BCEWithLogitsLoss()(sg.tensor([200.0]), sg.tensor([1.0])).item()
@@ -247,14 +218,9 @@ class BCEWithLogitsLoss(_Loss):
         self.pos_weight: Tensor | None
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-        )
 
-
-@described(F.kl_div)
-class KLDivLoss(_Loss):
+@layer_of(F.kl_div)
+class KLDivLoss(_LossOfTarget):
     """
     Example:
         >>> p = sg.tensor([[0.5, 0.5]])
@@ -266,12 +232,9 @@ class KLDivLoss(_Loss):
         super().__init__(reduction)
         self.log_target = log_target
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
-
-@described(F.focal_loss)
-class FocalLoss(_Loss):
+@layer_of(F.focal_loss)
+class FocalLoss(_LossOfTarget):
     """
     Example:
         >>> round(sg.nn.FocalLoss(gamma=0.0)(sg.zeros(1), sg.ones(1)).item(), 4)
@@ -289,12 +252,9 @@ class FocalLoss(_Loss):
         else:
             self.alpha = alpha
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.focal_loss(input, target, gamma=self.gamma, alpha=self.alpha, reduction=self.reduction)
 
-
-@described(F.hinge_loss)
-class HingeLoss(_Loss):
+@layer_of(F.hinge_loss)
+class HingeLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.HingeLoss()(sg.tensor([2.0, -0.5]), sg.tensor([1.0, 1.0])).item()
@@ -305,24 +265,18 @@ class HingeLoss(_Loss):
         super().__init__(reduction)
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
-@described(F.soft_margin_loss)
-class SoftMarginLoss(_Loss):
+@layer_of(F.soft_margin_loss)
+class SoftMarginLoss(_LossOfTarget):
     """
     Example:
         >>> round(sg.nn.SoftMarginLoss()(sg.zeros(1), sg.ones(1)).item(), 4)
         0.6931
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
 
-
-@described(F.multilabel_soft_margin_loss)
-class MultiLabelSoftMarginLoss(_Loss):
+@layer_of(F.multilabel_soft_margin_loss)
+class MultiLabelSoftMarginLoss(_LossOfTarget):
     """
     Example:
         >>> round(sg.nn.MultiLabelSoftMarginLoss()(sg.zeros(4, 3), sg.ones(4, 3)).item(), 4)
@@ -334,12 +288,9 @@ class MultiLabelSoftMarginLoss(_Loss):
         self.weight: Tensor | None
         self.register_buffer("weight", weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
-
-@described(F.multi_margin_loss)
-class MultiMarginLoss(_Loss):
+@layer_of(F.multi_margin_loss)
+class MultiMarginLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.MultiMarginLoss()(sg.tensor([[0.0, 1.0]]), sg.tensor([0])).item()
@@ -353,14 +304,9 @@ class MultiMarginLoss(_Loss):
         self.weight: Tensor | None
         self.register_buffer("weight", weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
-        )
 
-
-@described(F.multilabel_margin_loss)
-class MultiLabelMarginLoss(_Loss):
+@layer_of(F.multilabel_margin_loss)
+class MultiLabelMarginLoss(_LossOfTarget):
     """
     Example:
         >>> loss = sg.nn.MultiLabelMarginLoss()
@@ -368,12 +314,9 @@ class MultiLabelMarginLoss(_Loss):
         0.85
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
-
-@described(F.hinge_embedding_loss)
-class HingeEmbeddingLoss(_Loss):
+@layer_of(F.hinge_embedding_loss)
+class HingeEmbeddingLoss(_LossOfTarget):
     """
     Example:
         >>> sg.nn.HingeEmbeddingLoss()(sg.tensor([0.25]), sg.tensor([-1])).item()
@@ -384,11 +327,8 @@ class HingeEmbeddingLoss(_Loss):
         super().__init__(reduction)
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
-@described(F.margin_ranking_loss)
+@layer_of(F.margin_ranking_loss)
 class MarginRankingLoss(_Loss):
     """
     Example:
@@ -401,10 +341,10 @@ class MarginRankingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return self._loss(input1, input2, target)
 
 
-@described(F.triplet_margin_loss)
+@layer_of(F.triplet_margin_loss)
 class TripletMarginLoss(_Loss):
     """
     Example:
@@ -423,19 +363,10 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._loss(anchor, positive, negative)
 
 
-@described(F.cosine_embedding_loss)
+@layer_of(F.cosine_embedding_loss)
 class CosineEmbeddingLoss(_Loss):
     """
     Example:
@@ -449,10 +380,10 @@ class CosineEmbeddingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return self._loss(input1, input2, target)
 
 
-@described(F.contrastive_loss)
+@layer_of(F.contrastive_loss)
 class ContrastiveLoss(_Loss):
     """
     Example:
@@ -467,4 +398,4 @@ class ContrastiveLoss(_Loss):
         self.eps = eps
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.contrastive_loss(input1, input2, target, margin=self.margin, eps=self.eps, reduction=self.reduction)
+        return self._loss(input1, input2, target)

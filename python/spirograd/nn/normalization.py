@@ -10,7 +10,8 @@ from .._core import Tensor, ones, zeros
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
-from ._arguments import described, of_dims
+from ._arguments import OfDims, described
+from ._of_function import TensorFunction, layer_of
 from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
@@ -49,7 +50,7 @@ class _Norm(TensorModule):
             init.zeros_(self.bias)
 
 
-class _RunningNorm(_Norm):
+class _RunningNorm(OfDims, _Norm):
     """A norm over [n, channels, ...] that keeps running means and variances.
 
     Args:
@@ -121,12 +122,16 @@ class _RunningNorm(_Norm):
 
 
 class _BatchNorm(_RunningNorm):
-    """Normalises each channel over the batch: {shapes}.
+    """Normalises each channel over the batch: [n, channels, {sizes}].
 
     Training uses the mean and the variance of the batch and updates the running ones; evaluation uses these.
 
     Args:
         momentum: the share of a new batch in the running values; None makes these the mean over all batches.
+
+    Example:
+        >>> sg.nn.BatchNorm{dims}d(3)(sg.rand(4, 3, {4})).shape
+        (4, 3, {4})
     """
 
     def __init__(
@@ -167,9 +172,11 @@ class _BatchNorm(_RunningNorm):
         return 0.0 if self.momentum is None else self.momentum
 
 
-@described(_BatchNorm, _RunningNorm, shapes="[n, channels] or [n, channels, length]")
-class BatchNorm1d(_BatchNorm):
-    """
+class BatchNorm1d(_BatchNorm, dims=1):
+    """Normalises each channel over the batch: [n, channels] or [n, channels, length].
+
+    Training uses the mean and the variance of the batch and updates the running ones; evaluation uses these.
+
     Example:
         >>> sg.nn.BatchNorm1d(3)(sg.rand(4, 3)).shape
         (4, 3)
@@ -178,8 +185,7 @@ class BatchNorm1d(_BatchNorm):
     _ranks = (2, 3)
 
 
-@described(_BatchNorm, _RunningNorm, shapes="[n, channels, height, width]")
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, dims=2):
     """
     Example:
         >>> list(sg.nn.BatchNorm2d(3).state_dict())
@@ -189,14 +195,7 @@ class BatchNorm2d(_BatchNorm):
     _ranks = (4,)
 
 
-@described(_BatchNorm, _RunningNorm, shapes="[n, channels, depth, height, width]")
-class BatchNorm3d(_BatchNorm):
-    """
-    Example:
-        >>> sg.nn.BatchNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
-        (2, 3, 4, 4, 4)
-    """
-
+class BatchNorm3d(_BatchNorm, dims=3):
     _ranks = (5,)
 
 
@@ -205,6 +204,10 @@ class _InstanceNorm(_RunningNorm):
 
     Args:
         momentum: the share of a new batch in the running values.
+
+    Example:
+        >>> sg.nn.InstanceNorm{dims}d(3)(sg.rand(2, 3, {5})).shape
+        (2, 3, {5})
     """
 
     def __init__(
@@ -238,38 +241,15 @@ class _InstanceNorm(_RunningNorm):
         return y.squeeze(0) if single else y
 
 
-@of_dims(1, _InstanceNorm, _RunningNorm)
-class InstanceNorm1d(_InstanceNorm):
-    """
-    Example:
-        >>> sg.nn.InstanceNorm1d(3)(sg.rand(2, 3, 5)).shape
-        (2, 3, 5)
-    """
-
+class InstanceNorm1d(_InstanceNorm, dims=1):
     _ranks = (2, 3)
 
 
-@of_dims(2, _InstanceNorm, _RunningNorm)
-class InstanceNorm2d(_InstanceNorm):
-    """
-    Example:
-        >>> sg.nn.InstanceNorm2d(3)(sg.rand(2, 3, 5, 5)).shape
-        (2, 3, 5, 5)
-    """
-
+class InstanceNorm2d(_InstanceNorm, dims=2):
     _ranks = (3, 4)
 
 
-@described(
-    _InstanceNorm, _RunningNorm, shapes="[n, channels, depth, height, width] or [channels, depth, height, width]"
-)
-class InstanceNorm3d(_InstanceNorm):
-    """
-    Example:
-        >>> sg.nn.InstanceNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
-        (2, 3, 4, 4, 4)
-    """
-
+class InstanceNorm3d(_InstanceNorm, dims=3):
     _ranks = (4, 5)
 
 
@@ -382,8 +362,8 @@ class GroupNorm(_Norm):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-@described(F.local_response_norm)
-class LocalResponseNorm(TensorModule):
+@layer_of(F.local_response_norm)
+class LocalResponseNorm(TensorFunction):
     """
     Example:
         >>> sg.nn.LocalResponseNorm(2)(sg.rand(1, 4, 3)).shape
@@ -398,6 +378,3 @@ class LocalResponseNorm(TensorModule):
         self.alpha = alpha
         self.beta = beta
         self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from .._core import Tensor, pad
-from ._arguments import of_dims
+from ._arguments import OfDims
 from ._sizes import Size
 from .module import TensorModule
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class _Pad(TensorModule):
+class _Pad(OfDims, TensorModule):
     """
     Args:
         padding: number of elements to add on each side: one number, or the numbers before and after each dimension, the
@@ -39,7 +39,6 @@ class _Pad(TensorModule):
     """
 
     _shown = "{padding}"
-    _dims: ClassVar[int]
     mode: ClassVar[str]
 
     def __init__(self, padding: Size) -> None:
@@ -57,7 +56,12 @@ class _Pad(TensorModule):
 
 
 class _CircularPad(_Pad):
-    """Pads [n, channels, {sizes}], or without n, with elements from the opposite end."""
+    """Pads [n, channels, {sizes}], or without n, with elements from the opposite end.
+
+    Example:
+        >>> sg.nn.CircularPad{dims}d(1)(sg.ones(1, 2, {3})).shape
+        (1, 2, {5})
+    """
 
     mode = "circular"
 
@@ -67,6 +71,10 @@ class _ConstantPad(_Pad):
 
     Args:
         value: the value of the padding.
+
+    Example:
+        >>> sg.nn.ConstantPad{dims}d(1, 7.0)(sg.ones(1, 2, {3})).shape
+        (1, 2, {5})
     """
 
     _shown = "padding value"
@@ -81,19 +89,34 @@ class _ConstantPad(_Pad):
 
 
 class _ReflectionPad(_Pad):
-    """Pads [n, channels, {sizes}], or without n, with the mirror image of the elements beyond the edge."""
+    """Pads [n, channels, {sizes}], or without n, with the mirror image of the elements beyond the edge.
+
+    Example:
+        >>> sg.nn.ReflectionPad{dims}d(1)(sg.ones(1, 2, {3})).shape
+        (1, 2, {5})
+    """
 
     mode = "reflect"
 
 
 class _ReplicationPad(_Pad):
-    """Pads [n, channels, {sizes}], or without n, with copies of the edge."""
+    """Pads [n, channels, {sizes}], or without n, with copies of the edge.
+
+    Example:
+        >>> sg.nn.ReplicationPad{dims}d(1)(sg.ones(1, 2, {3})).shape
+        (1, 2, {5})
+    """
 
     mode = "replicate"
 
 
 class _ZeroPad(_ConstantPad):
-    """Pads [n, channels, {sizes}], or without n, with zeros."""
+    """Pads [n, channels, {sizes}], or without n, with zeros.
+
+    Example:
+        >>> sg.nn.ZeroPad{dims}d(1)(sg.ones(1, 2, {3})).shape
+        (1, 2, {5})
+    """
 
     _shown = "{padding}"
 
@@ -101,166 +124,71 @@ class _ZeroPad(_ConstantPad):
         super().__init__(padding, 0.0)
 
 
-@of_dims(1, _CircularPad, _Pad)
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPad, dims=1):
     """
     Example:
         >>> sg.nn.CircularPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[3.0, 1.0, 2.0, 3.0]]
     """
 
-    _dims = 1
+
+class CircularPad2d(_CircularPad, dims=2): ...
 
 
-@of_dims(2, _CircularPad, _Pad)
-class CircularPad2d(_CircularPad):
-    """
-    Example:
-        >>> sg.nn.CircularPad2d(1)(sg.ones(1, 2, 3, 3)).shape
-        (1, 2, 5, 5)
-    """
-
-    _dims = 2
+class CircularPad3d(_CircularPad, dims=3): ...
 
 
-@of_dims(3, _CircularPad, _Pad)
-class CircularPad3d(_CircularPad):
-    """
-    Example:
-        >>> sg.nn.CircularPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
-        (1, 2, 5, 5, 5)
-    """
-
-    _dims = 3
-
-
-@of_dims(1, _ConstantPad, _Pad)
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPad, dims=1):
     """
     Example:
         >>> sg.nn.ConstantPad1d((1, 0), 7.0)(sg.tensor([[1.0, 2.0]])).tolist()
         [[7.0, 1.0, 2.0]]
     """
 
-    _dims = 1
+
+class ConstantPad2d(_ConstantPad, dims=2): ...
 
 
-@of_dims(2, _ConstantPad, _Pad)
-class ConstantPad2d(_ConstantPad):
-    """
-    Example:
-        >>> sg.nn.ConstantPad2d(1, 7.0)(sg.ones(1, 2, 3, 3)).shape
-        (1, 2, 5, 5)
-    """
-
-    _dims = 2
+class ConstantPad3d(_ConstantPad, dims=3): ...
 
 
-@of_dims(3, _ConstantPad, _Pad)
-class ConstantPad3d(_ConstantPad):
-    """
-    Example:
-        >>> sg.nn.ConstantPad3d(1, 7.0)(sg.ones(1, 2, 3, 3, 3)).shape
-        (1, 2, 5, 5, 5)
-    """
-
-    _dims = 3
-
-
-@of_dims(1, _ReflectionPad, _Pad)
-class ReflectionPad1d(_ReflectionPad):
+class ReflectionPad1d(_ReflectionPad, dims=1):
     """
     Example:
         >>> sg.nn.ReflectionPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[2.0, 1.0, 2.0, 3.0]]
     """
 
-    _dims = 1
+
+class ReflectionPad2d(_ReflectionPad, dims=2): ...
 
 
-@of_dims(2, _ReflectionPad, _Pad)
-class ReflectionPad2d(_ReflectionPad):
-    """
-    Example:
-        >>> sg.nn.ReflectionPad2d(1)(sg.ones(1, 2, 3, 3)).shape
-        (1, 2, 5, 5)
-    """
-
-    _dims = 2
+class ReflectionPad3d(_ReflectionPad, dims=3): ...
 
 
-@of_dims(3, _ReflectionPad, _Pad)
-class ReflectionPad3d(_ReflectionPad):
-    """
-    Example:
-        >>> sg.nn.ReflectionPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
-        (1, 2, 5, 5, 5)
-    """
-
-    _dims = 3
-
-
-@of_dims(1, _ReplicationPad, _Pad)
-class ReplicationPad1d(_ReplicationPad):
+class ReplicationPad1d(_ReplicationPad, dims=1):
     """
     Example:
         >>> sg.nn.ReplicationPad1d((1, 0))(sg.tensor([[1.0, 2.0, 3.0]])).tolist()
         [[1.0, 1.0, 2.0, 3.0]]
     """
 
-    _dims = 1
+
+class ReplicationPad2d(_ReplicationPad, dims=2): ...
 
 
-@of_dims(2, _ReplicationPad, _Pad)
-class ReplicationPad2d(_ReplicationPad):
-    """
-    Example:
-        >>> sg.nn.ReplicationPad2d(1)(sg.ones(1, 2, 3, 3)).shape
-        (1, 2, 5, 5)
-    """
-
-    _dims = 2
+class ReplicationPad3d(_ReplicationPad, dims=3): ...
 
 
-@of_dims(3, _ReplicationPad, _Pad)
-class ReplicationPad3d(_ReplicationPad):
-    """
-    Example:
-        >>> sg.nn.ReplicationPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
-        (1, 2, 5, 5, 5)
-    """
-
-    _dims = 3
-
-
-@of_dims(1, _ZeroPad, _Pad)
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, dims=1):
     """
     Example:
         >>> sg.nn.ZeroPad1d((1, 0))(sg.tensor([[1.0, 2.0]])).tolist()
         [[0.0, 1.0, 2.0]]
     """
 
-    _dims = 1
+
+class ZeroPad2d(_ZeroPad, dims=2): ...
 
 
-@of_dims(2, _ZeroPad, _Pad)
-class ZeroPad2d(_ZeroPad):
-    """
-    Example:
-        >>> sg.nn.ZeroPad2d(1)(sg.ones(1, 2, 3, 3)).shape
-        (1, 2, 5, 5)
-    """
-
-    _dims = 2
-
-
-@of_dims(3, _ZeroPad, _Pad)
-class ZeroPad3d(_ZeroPad):
-    """
-    Example:
-        >>> sg.nn.ZeroPad3d(1)(sg.ones(1, 2, 3, 3, 3)).shape
-        (1, 2, 5, 5, 5)
-    """
-
-    _dims = 3
+class ZeroPad3d(_ZeroPad, dims=3): ...

@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .._core import Tensor, avg_pool1d, avg_pool2d
-from ._arguments import described, of_dims
+from .._core import Tensor
+from ..base.docstrings import argument_names
+from . import functional as F
+from ._arguments import OfDims
+from ._of_function import OfFunction, TensorFunction
 from ._sizes import Size, for_each_dimension
-from .functional import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool3d,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
-)
-from .functional.pooling import MEAN, WINDOWS
-from .module import Module, TensorModule
+from .functional.pooling import ADAPTIVE, ADAPTIVE_MAX, ADAPTIVE_MEAN, MAX, MEAN, POWER, UNPOOL, WINDOWS
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -51,8 +35,30 @@ __all__ = [
 ]
 
 
-class _MaxPool(Module):
-    _dims: ClassVar[int]
+class _Pool(OfDims, OfFunction):
+    """The base of all pooling layers: each calls the function of its dimensions."""
+
+    _pool: ClassVar[str]  # the name of the function, without the dimensions
+
+    def __init_subclass__(cls, dims: int = 0, **kwargs: Any) -> None:
+        super().__init_subclass__(dims=dims, **kwargs)
+        if dims:
+            cls._function = f"{cls._pool}{dims}d"
+            cls._options = tuple(argument_names(cls))
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._function)(input, **self._named_options())
+
+
+class _MaxPool(_Pool):
+    """
+    Example:
+        >>> sg.nn.MaxPool{dims}d(2)(sg.ones(2, 3, {8})).shape
+        (2, 3, {4})
+    """
+
+    _pool = "max_pool"
+    _sources = MAX, WINDOWS
     _shown = "kernel_size stride padding dilation ceil_mode"
 
     def __init__(
@@ -72,48 +78,26 @@ class _MaxPool(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
-        pool = (max_pool1d, max_pool2d, max_pool3d)[self._dims - 1]
-        return pool(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+
+class MaxPool1d(_MaxPool, dims=1): ...
 
 
-@described(max_pool1d)
-class MaxPool1d(_MaxPool):
+class MaxPool2d(_MaxPool, dims=2): ...
+
+
+class MaxPool3d(_MaxPool, dims=3): ...
+
+
+class _MaxUnpool(_Pool):
     """
     Example:
-        >>> sg.nn.MaxPool1d(2)(sg.ones(2, 3, 8)).shape
-        (2, 3, 4)
+        >>> values, indices = sg.nn.MaxPool{dims}d(2, return_indices=True)(sg.ones(2, 3, {8}))
+        >>> sg.nn.MaxUnpool{dims}d(2)(values, indices).shape
+        (2, 3, {8})
     """
 
-    _dims = 1
-
-
-@described(max_pool2d)
-class MaxPool2d(_MaxPool):
-    """
-    Example:
-        >>> sg.nn.MaxPool2d(2)(sg.ones(2, 3, 8, 8)).shape
-        (2, 3, 4, 4)
-    """
-
-    _dims = 2
-
-
-@described(max_pool3d)
-class MaxPool3d(_MaxPool):
-    """
-    Example:
-        >>> sg.nn.MaxPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
-        (2, 3, 2, 4, 4)
-    """
-
-    _dims = 3
-
-
-class _MaxUnpool(Module):
-    _dims: ClassVar[int]
+    _pool = "max_unpool"
+    _sources = (UNPOOL,)
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -122,49 +106,33 @@ class _MaxUnpool(Module):
         self.stride = self.kernel_size if stride is None else for_each_dimension(name, "stride", stride, self._dims)
         self.padding = for_each_dimension(name, "padding", padding, self._dims)
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def forward(  # type: ignore[override]
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         """Computes the result from elements, their indices, and the sizes of the result, if windows fit several."""
-        unpool = (max_unpool1d, max_unpool2d, max_unpool3d)[self._dims - 1]
-        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        unpool = getattr(F, self._function)
+        result: Tensor = unpool(input, indices, **self._named_options(), output_size=output_size)
+        return result
 
 
-@described(max_unpool1d)
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, dims=1): ...
+
+
+class MaxUnpool2d(_MaxUnpool, dims=2): ...
+
+
+class MaxUnpool3d(_MaxUnpool, dims=3): ...
+
+
+class _AvgPool(TensorFunction, _Pool):
     """
     Example:
-        >>> values, indices = sg.nn.MaxPool1d(2, return_indices=True)(sg.ones(2, 3, 8))
-        >>> sg.nn.MaxUnpool1d(2)(values, indices).shape
-        (2, 3, 8)
+        >>> sg.nn.AvgPool{dims}d(2)(sg.ones(2, 3, {8})).shape
+        (2, 3, {4})
     """
 
-    _dims = 1
-
-
-@described(max_unpool2d)
-class MaxUnpool2d(_MaxUnpool):
-    """
-    Example:
-        >>> values, indices = sg.nn.MaxPool2d(2, return_indices=True)(sg.ones(2, 3, 8, 8))
-        >>> sg.nn.MaxUnpool2d(2)(values, indices).shape
-        (2, 3, 8, 8)
-    """
-
-    _dims = 2
-
-
-@described(max_unpool3d)
-class MaxUnpool3d(_MaxUnpool):
-    """
-    Example:
-        >>> values, indices = sg.nn.MaxPool3d(2, return_indices=True)(sg.ones(2, 3, 4, 8, 8))
-        >>> sg.nn.MaxUnpool3d(2)(values, indices).shape
-        (2, 3, 4, 8, 8)
-    """
-
-    _dims = 3
-
-
-class _AvgPool(TensorModule):
+    _pool = "avg_pool"
+    _sources = MEAN, WINDOWS
     _shown = "kernel_size stride padding"
 
     def __init__(
@@ -174,6 +142,7 @@ class _AvgPool(TensorModule):
         padding: Size = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -181,16 +150,10 @@ class _AvgPool(TensorModule):
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
 
 
-@of_dims(1, MEAN, WINDOWS)
-class AvgPool1d(_AvgPool):
-    """
-    Example:
-        >>> sg.nn.AvgPool1d(2)(sg.ones(2, 3, 8)).shape
-        (2, 3, 4)
-    """
-
+class AvgPool1d(_AvgPool, dims=1):
     def __init__(
         self,
         kernel_size: Size,
@@ -206,103 +169,48 @@ class AvgPool1d(_AvgPool):
         stride = kernel if stride is None else single("stride", stride)
         super().__init__(kernel, stride, single("padding", padding), ceil_mode, count_include_pad)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+class AvgPool2d(_AvgPool, dims=2): ...
 
 
-@of_dims(2, MEAN, WINDOWS)
-class AvgPool2d(_AvgPool):
+class AvgPool3d(_AvgPool, dims=3): ...
+
+
+class _AdaptiveAvgPool(TensorFunction, _Pool):
     """
     Example:
-        >>> sg.nn.AvgPool2d(2)(sg.ones(2, 3, 8, 8)).shape
-        (2, 3, 4, 4)
+        >>> sg.nn.AdaptiveAvgPool{dims}d(3)(sg.ones(2, 3, {8})).shape
+        (2, 3, {3})
     """
 
-    def __init__(
-        self,
-        kernel_size: Size,
-        stride: Size | None = None,
-        padding: Size = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return avg_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            self.divisor_override,
-        )  # fmt: skip
-
-
-@of_dims(3, MEAN, WINDOWS)
-class AvgPool3d(AvgPool2d):
-    """
-    Example:
-        >>> sg.nn.AvgPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
-        (2, 3, 2, 4, 4)
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return avg_pool3d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            self.divisor_override,
-        )  # fmt: skip
-
-
-class _AdaptiveAvgPool(TensorModule):
-    _dims: ClassVar[int]
+    _pool = "adaptive_avg_pool"
+    _sources = ADAPTIVE_MEAN, ADAPTIVE
 
     def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Tensor) -> Tensor:
-        pool: Any = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[self._dims - 1]
-        out: Tensor = pool(input, self.output_size)
-        return out
 
-
-@described(adaptive_avg_pool1d)
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """
-    Example:
-        >>> sg.nn.AdaptiveAvgPool1d(3)(sg.ones(2, 3, 8)).shape
-        (2, 3, 3)
-    """
-
-    _dims = 1
-
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, dims=1):
     def __init__(self, output_size: Size) -> None:
         super().__init__(output_size)
 
 
-@described(adaptive_avg_pool2d)
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, dims=2): ...
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, dims=3): ...
+
+
+class _AdaptiveMaxPool(_Pool):
     """
     Example:
-        >>> sg.nn.AdaptiveAvgPool2d(1)(sg.ones(2, 3, 8, 8)).shape
-        (2, 3, 1, 1)
+        >>> sg.nn.AdaptiveMaxPool{dims}d(3)(sg.ones(2, 3, {8})).shape
+        (2, 3, {3})
     """
 
-    _dims = 2
-
-
-@described(adaptive_avg_pool3d)
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """
-    Example:
-        >>> sg.nn.AdaptiveAvgPool3d(1)(sg.ones(2, 3, 4, 8, 8)).shape
-        (2, 3, 1, 1, 1)
-    """
-
-    _dims = 3
-
-
-class _AdaptiveMaxPool(Module):
-    _dims: ClassVar[int]
+    _pool = "adaptive_max_pool"
+    _sources = ADAPTIVE_MAX, ADAPTIVE
     _shown = "output_size"
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -310,46 +218,30 @@ class _AdaptiveMaxPool(Module):
         self.output_size = output_size
         self.return_indices = return_indices
 
-    def forward(self, input: Tensor) -> Any:
-        pool = (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)[self._dims - 1]
-        return pool(input, self.output_size, self.return_indices)
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, dims=1): ...
 
 
-@described(adaptive_max_pool1d)
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """
-    Example:
-        >>> sg.nn.AdaptiveMaxPool1d(3)(sg.ones(2, 3, 8)).shape
-        (2, 3, 3)
-    """
-
-    _dims = 1
-
-
-@described(adaptive_max_pool2d)
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, dims=2):
     """
     Example:
         >>> sg.nn.AdaptiveMaxPool2d((2, None))(sg.ones(2, 3, 8, 8)).shape
         (2, 3, 2, 8)
     """
 
-    _dims = 2
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, dims=3): ...
 
 
-@described(adaptive_max_pool3d)
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class _LPPool(TensorFunction, _Pool):
     """
     Example:
-        >>> sg.nn.AdaptiveMaxPool3d((2, None, 1))(sg.ones(2, 3, 4, 8, 8)).shape
-        (2, 3, 2, 8, 1)
+        >>> sg.nn.LPPool{dims}d(2, 2)(sg.ones(2, 3, {8})).shape
+        (2, 3, {4})
     """
 
-    _dims = 3
-
-
-class _LPPool(TensorModule):
-    _dims: ClassVar[int]
+    _pool = "lp_pool"
+    _sources = POWER, WINDOWS
 
     def __init__(
         self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
@@ -360,39 +252,11 @@ class _LPPool(TensorModule):
         self.stride = stride
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Tensor:
-        pool = (lp_pool1d, lp_pool2d, lp_pool3d)[self._dims - 1]
-        return pool(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+class LPPool1d(_LPPool, dims=1): ...
 
 
-@described(lp_pool1d)
-class LPPool1d(_LPPool):
-    """
-    Example:
-        >>> sg.nn.LPPool1d(2, 3)(sg.ones(2, 3, 9)).shape
-        (2, 3, 3)
-    """
-
-    _dims = 1
+class LPPool2d(_LPPool, dims=2): ...
 
 
-@described(lp_pool2d)
-class LPPool2d(_LPPool):
-    """
-    Example:
-        >>> sg.nn.LPPool2d(2, 2)(sg.ones(2, 3, 8, 8)).shape
-        (2, 3, 4, 4)
-    """
-
-    _dims = 2
-
-
-@described(lp_pool3d)
-class LPPool3d(_LPPool):
-    """
-    Example:
-        >>> sg.nn.LPPool3d(2, 2)(sg.ones(2, 3, 4, 8, 8)).shape
-        (2, 3, 2, 4, 4)
-    """
-
-    _dims = 3
+class LPPool3d(_LPPool, dims=3): ...

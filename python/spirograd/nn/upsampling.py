@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._core import Tensor
 from . import functional as F
 from ._arguments import described
-from .module import TensorModule
+from ._of_function import TensorFunction, layer_of
 
 __all__ = [
     "ChannelShuffle",
@@ -19,8 +18,8 @@ __all__ = [
 ]
 
 
-@described(F.interpolate)
-class Upsample(TensorModule):
+@layer_of(F.interpolate)
+class Upsample(TensorFunction):
     """
     Example:
         >>> sg.nn.Upsample(scale_factor=2)(sg.ones(1, 3, 4, 4)).shape
@@ -45,11 +44,6 @@ class Upsample(TensorModule):
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
-        )
 
     def extra_repr(self) -> str:
         factor = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
@@ -86,8 +80,8 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 
-@described(F.pixel_shuffle)
-class PixelShuffle(TensorModule):
+@layer_of(F.pixel_shuffle)
+class PixelShuffle(TensorFunction):
     """
     Example:
         >>> sg.nn.PixelShuffle(2)(sg.ones(1, 8, 3, 3)).shape
@@ -98,12 +92,9 @@ class PixelShuffle(TensorModule):
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
 
-
-@described(F.pixel_unshuffle)
-class PixelUnshuffle(TensorModule):
+@layer_of(F.pixel_unshuffle)
+class PixelUnshuffle(TensorFunction):
     """
     Example:
         >>> sg.nn.PixelUnshuffle(2)(sg.ones(1, 2, 6, 6)).shape
@@ -114,12 +105,9 @@ class PixelUnshuffle(TensorModule):
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
 
-
-@described(F.channel_shuffle)
-class ChannelShuffle(TensorModule):
+@layer_of(F.channel_shuffle)
+class ChannelShuffle(TensorFunction):
     """
     Example:
         >>> sg.nn.ChannelShuffle(2)(sg.ones(1, 4, 3)).shape
@@ -129,6 +117,3 @@ class ChannelShuffle(TensorModule):
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)

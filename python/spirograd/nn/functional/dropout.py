@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..._core import Tensor, rand, where
-from .._arguments import described, of_dims
+from .._arguments import described, in_dims
 from .activation import _applied
 
 __all__ = [
@@ -81,34 +81,18 @@ def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, s
     return _drop(op, input, p, training, inplace, input.ndim - spatial)
 
 
-@of_dims(1, _CHANNELS, dropout)
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def _dropout(dims: int, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """
     Example:
-        >>> sg.nn.functional.dropout1d(sg.ones(2, 3, 4)).shape
-        (2, 3, 4)
+        >>> sg.nn.functional.dropout{dims}d(sg.ones(2, 3, {4})).shape
+        (2, 3, {4})
     """
-    return _channels("dropout1d", input, p, training, inplace, 1)
+    return _channels(f"dropout{dims}d", input, p, training, inplace, dims)
 
 
-@of_dims(2, _CHANNELS, dropout)
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.dropout2d(sg.ones(2, 3, 4, 4)).shape
-        (2, 3, 4, 4)
-    """
-    return _channels("dropout2d", input, p, training, inplace, 2)
-
-
-@of_dims(3, _CHANNELS, dropout)
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.dropout3d(sg.ones(2, 3, 4, 4, 4)).shape
-        (2, 3, 4, 4, 4)
-    """
-    return _channels("dropout3d", input, p, training, inplace, 3)
+dropout1d = in_dims(_dropout, 1, _CHANNELS, dropout)
+dropout2d = in_dims(_dropout, 2, _CHANNELS, dropout)
+dropout3d = in_dims(_dropout, 3, _CHANNELS, dropout)
 
 
 def _alpha(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:

@@ -15,7 +15,7 @@ from ..._core import (
     max_pool2d_with_indices,
     minimum,
 )
-from .._arguments import of_dims
+from .._arguments import in_dims, of_dims
 from .._sizes import Size, for_each_dimension
 from ._neighbours import Neighbours, shrinking_first
 
@@ -55,7 +55,7 @@ Args:
 Raises:
     ValueError: a window is larger than the input.
 """
-_MAX = """Takes the largest element of each window: [n, channels, {sizes}] -> [n, channels, ...].
+MAX = """Takes the largest element of each window: [n, channels, {sizes}] -> [n, channels, ...].
 
 Args:
     padding: elements added on both sides, at most half the size of the windows; they are never the largest.
@@ -64,11 +64,12 @@ Returns:
     The elements, or a tuple of them and their int64 indices, which count through the flattened [{sizes}]. The gradient
     goes to the first of equal elements.
 """
-_UNPOOL = """Puts elements back to the indices that {pool} took them from, and zeros elsewhere.
+UNPOOL = """Puts elements back to the indices that max_pool{dims}d took them from, and zeros elsewhere.
 
 Args:
     input: [n, channels, {sizes}], or without n.
-    indices: the int64 indices that {pool} returned, in the shape of input. Of two equal ones, either element stays.
+    indices: the int64 indices that max_pool{dims}d returned, in the shape of input. Of two equal ones, either element
+        stays.
     kernel_size: kernel_size of the pooling.
     stride: stride of the pooling.
     padding: padding of the pooling.
@@ -85,7 +86,7 @@ Args:
     count_include_pad: whether the padding counts as elements of the windows.
     divisor_override: the number that sums are divided by, instead of the number of elements.
 """
-_ADAPTIVE = """
+ADAPTIVE = """
 Args:
     input: [n, channels, {sizes}], or without n.
     output_size: sizes of the result: one number, or one for each dimension; None keeps a size of the input.
@@ -94,9 +95,9 @@ Args:
 Raises:
     ValueError: output_size is less than 1.
 """
-_ADAPTIVE_MEAN = """Computes the means of output_size windows that cover [n, channels, {sizes}] evenly."""
-_ADAPTIVE_MAX = """Takes the largest elements of output_size windows that cover [n, channels, {sizes}] evenly."""
-_POWER = """Computes (sum of x^p)^(1/p) over each window: [n, channels, {sizes}] -> [n, channels, ...].
+ADAPTIVE_MEAN = """Computes the means of output_size windows that cover [n, channels, {sizes}] evenly."""
+ADAPTIVE_MAX = """Takes the largest elements of output_size windows that cover [n, channels, {sizes}] evenly."""
+POWER = """Computes (sum of x^p)^(1/p) over each window: [n, channels, {sizes}] -> [n, channels, ...].
 
 Args:
     norm_type: p. 1 gives sums, 2 lengths, and a large p nearly the largest element.
@@ -108,44 +109,6 @@ Returns:
 Raises:
     ValueError: a window is larger than the input, or norm_type is 0.
 """
-
-
-@of_dims(1, _MAX, WINDOWS)
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    dilation: Size = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()
-        [[3.0, 2.0]]
-    """
-    values, indices = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return (values, indices) if return_indices else values
-
-
-@of_dims(2, _MAX, WINDOWS)
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    dilation: Size = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.max_pool2d(sg.ones(2, 3, 8, 8), 2).shape
-        (2, 3, 4, 4)
-    """
-    values, indices = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return (values, indices) if return_indices else values
 
 
 def _planes(op: str, input: Tensor) -> Tensor:
@@ -163,21 +126,15 @@ def _across(x: Tensor) -> Tensor:
     return x.flatten(2).transpose(1, 2).unsqueeze(1)
 
 
-@of_dims(3, _MAX, WINDOWS)
-def max_pool3d(
+def _max_pool3d(
     input: Tensor,
     kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    dilation: Size = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
+    stride: Size | None,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    return_indices: bool,
 ) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.max_pool3d(sg.ones(2, 3, 4, 8, 8), 2).shape
-        (2, 3, 2, 4, 4)
-    """
     op = "max_pool3d"
     k = for_each_dimension(op, "kernel_size", kernel_size, 3)
     s = k if stride is None else for_each_dimension(op, "stride", stride, 3)
@@ -200,15 +157,56 @@ def max_pool3d(
     return out, back(plane * (x.shape[2] * x.shape[3]) + inside)
 
 
-def _unpool(
+def _max_pool(
+    dims: int,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """
+    Example:
+        >>> sg.nn.functional.max_pool{dims}d(sg.ones(2, 3, {8}), 2).shape
+        (2, 3, {4})
+    """
+    if dims == 3:
+        return _max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    pool = (max_pool1d_with_indices, max_pool2d_with_indices)[dims - 1]
+    values, indices = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+max_pool1d = in_dims(
+    _max_pool,
+    1,
+    MAX,
+    WINDOWS,
+    example="""
+    >>> sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()
+    [[3.0, 2.0]]""",
+)
+max_pool2d = in_dims(_max_pool, 2, MAX, WINDOWS)
+max_pool3d = in_dims(_max_pool, 3, MAX, WINDOWS)
+
+
+def _max_unpool(
     dims: int,
     input: Tensor,
     indices: Tensor,
     kernel_size: Size,
-    stride: Size | None,
-    padding: Size,
-    output_size: Sequence[int] | None,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
+    """
+    Example:
+        >>> values, indices = sg.nn.functional.max_pool{dims}d(sg.ones(1, 1, {5}), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool{dims}d(values, indices, 2, output_size=[{5}]).shape
+        (1, 1, {5})
+    """
     op = f"max_unpool{dims}d"
     if input.ndim not in (dims + 1, dims + 2) or input.shape != indices.shape:
         raise ValueError(
@@ -232,58 +230,17 @@ def _unpool(
     return out.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).unflatten(-1, sizes)
 
 
-@of_dims(1, _UNPOOL, pool="max_pool1d")
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """
-    Example:
-        >>> values, indices = sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool1d(values, indices, 2).tolist()
-        [[0.0, 3.0, 2.0, 0.0]]
-    """
-    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
-
-
-@of_dims(2, _UNPOOL, pool="max_pool2d")
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """
-    Example:
-        >>> values, indices = sg.nn.functional.max_pool2d(sg.ones(1, 1, 5, 4), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool2d(values, indices, 2, output_size=(5, 4)).shape
-        (1, 1, 5, 4)
-    """
-    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
-
-
-@of_dims(3, _UNPOOL, pool="max_pool3d")
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """
-    Example:
-        >>> values, indices = sg.nn.functional.max_pool3d(sg.ones(1, 1, 2, 4, 4), 2, return_indices=True)
-        >>> sg.nn.functional.max_unpool3d(values, indices, 2).shape
-        (1, 1, 2, 4, 4)
-    """
-    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
+max_unpool1d = in_dims(
+    _max_unpool,
+    1,
+    UNPOOL,
+    example="""
+    >>> values, indices = sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+    >>> sg.nn.functional.max_unpool1d(values, indices, 2).tolist()
+    [[0.0, 3.0, 2.0, 0.0]]""",
+)
+max_unpool2d = in_dims(_max_unpool, 2, UNPOOL)
+max_unpool3d = in_dims(_max_unpool, 3, UNPOOL)
 
 
 @of_dims(3, MEAN, WINDOWS)
@@ -370,34 +327,26 @@ def adaptive_means(op: str, input: Tensor, output_size: Any, dims: int) -> Tenso
     return whole.to(input.dtype) if input.is_floating_point() else whole
 
 
-@of_dims(1, _ADAPTIVE_MEAN, _ADAPTIVE)
-def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
+def _adaptive_avg_pool(dims: int, input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """
     Example:
-        >>> sg.nn.functional.adaptive_avg_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
-        [[1.5, 2.5]]
+        >>> sg.nn.functional.adaptive_avg_pool{dims}d(sg.ones(2, 3, {6}), 4).shape
+        (2, 3, {4})
     """
-    return adaptive_means("adaptive_avg_pool1d", input, output_size, 1)
+    return adaptive_means(f"adaptive_avg_pool{dims}d", input, output_size, dims)
 
 
-@of_dims(2, _ADAPTIVE_MEAN, _ADAPTIVE)
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.adaptive_avg_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
-        (2, 3, 1, 4)
-    """
-    return adaptive_means("adaptive_avg_pool2d", input, output_size, 2)
-
-
-@of_dims(3, _ADAPTIVE_MEAN, _ADAPTIVE)
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.adaptive_avg_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
-        (2, 3, 2, 1, 4)
-    """
-    return adaptive_means("adaptive_avg_pool3d", input, output_size, 3)
+adaptive_avg_pool1d = in_dims(
+    _adaptive_avg_pool,
+    1,
+    ADAPTIVE_MEAN,
+    ADAPTIVE,
+    example="""
+    >>> sg.nn.functional.adaptive_avg_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
+    [[1.5, 2.5]]""",
+)
+adaptive_avg_pool2d = in_dims(_adaptive_avg_pool, 2, ADAPTIVE_MEAN, ADAPTIVE)
+adaptive_avg_pool3d = in_dims(_adaptive_avg_pool, 3, ADAPTIVE_MEAN, ADAPTIVE)
 
 
 def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
@@ -412,8 +361,15 @@ def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
     return input.index_select(dim, index), widest, index
 
 
-def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_indices: bool) -> Any:
-    sizes = _sizes(op, input, output_size, dims)
+def _adaptive_max_pool(
+    dims: int, input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
+    """
+    Example:
+        >>> sg.nn.functional.adaptive_max_pool{dims}d(sg.ones(2, 3, {6}), 4).shape
+        (2, 3, {4})
+    """
+    sizes = _sizes(f"adaptive_max_pool{dims}d", input, output_size, dims)
     kernel, origins = [], []
     x = input
     for d, size in enumerate(sizes):
@@ -432,80 +388,43 @@ def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_in
     return values, index_in_input
 
 
-@of_dims(1, _ADAPTIVE_MAX, _ADAPTIVE)
-def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
+adaptive_max_pool1d = in_dims(
+    _adaptive_max_pool,
+    1,
+    ADAPTIVE_MAX,
+    ADAPTIVE,
+    example="""
+    >>> sg.nn.functional.adaptive_max_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
+    [[2.0, 3.0]]""",
+)
+adaptive_max_pool2d = in_dims(_adaptive_max_pool, 2, ADAPTIVE_MAX, ADAPTIVE)
+adaptive_max_pool3d = in_dims(_adaptive_max_pool, 3, ADAPTIVE_MAX, ADAPTIVE)
+
+
+def _lp_pool(
+    dims: int, input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
     """
     Example:
-        >>> sg.nn.functional.adaptive_max_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
-        [[2.0, 3.0]]
+        >>> sg.nn.functional.lp_pool{dims}d(sg.ones(2, 3, {8}), 2, 2).shape
+        (2, 3, {4})
     """
-    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
-
-
-@of_dims(2, _ADAPTIVE_MAX, _ADAPTIVE)
-def adaptive_max_pool2d(
-    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
-) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.adaptive_max_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
-        (2, 3, 1, 4)
-    """
-    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
-
-
-@of_dims(3, _ADAPTIVE_MAX, _ADAPTIVE)
-def adaptive_max_pool3d(
-    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
-) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.adaptive_max_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
-        (2, 3, 2, 1, 4)
-    """
-    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
-
-
-def _lp(op: str, input: Tensor, norm_type: float, kernel_size: Size, stride: Any, ceil_mode: bool, dims: int) -> Tensor:
     if norm_type == 0:
-        raise ValueError(f"{op}: norm_type=0; give another exponent")
-    kernel = for_each_dimension(op, "kernel_size", kernel_size, dims)
+        raise ValueError(f"lp_pool{dims}d: norm_type=0; give another exponent")
+    kernel = for_each_dimension(f"lp_pool{dims}d", "kernel_size", kernel_size, dims)
     mean = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input**norm_type, kernel, stride, 0, ceil_mode)
     # The root has no gradient at 0: relu returns 0 there.
     return (mean.sign() * mean.abs().relu() * math.prod(kernel)) ** (1 / norm_type)
 
 
-@of_dims(1, _POWER, WINDOWS)
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.lp_pool1d(sg.tensor([[3.0, 4.0, 0.0, 2.0]]), 2, 2).tolist()
-        [[5.0, 2.0]]
-    """
-    return _lp("lp_pool1d", input, norm_type, kernel_size, stride, ceil_mode, 1)
-
-
-@of_dims(2, _POWER, WINDOWS)
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.lp_pool2d(sg.ones(2, 3, 8, 8), 2, (2, 4)).shape
-        (2, 3, 4, 2)
-    """
-    return _lp("lp_pool2d", input, norm_type, kernel_size, stride, ceil_mode, 2)
-
-
-@of_dims(3, _POWER, WINDOWS)
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """
-    Example:
-        >>> sg.nn.functional.lp_pool3d(sg.ones(2, 3, 4, 8, 8), 2, 2).shape
-        (2, 3, 2, 4, 4)
-    """
-    return _lp("lp_pool3d", input, norm_type, kernel_size, stride, ceil_mode, 3)
+lp_pool1d = in_dims(
+    _lp_pool,
+    1,
+    POWER,
+    WINDOWS,
+    example="""
+    >>> sg.nn.functional.lp_pool1d(sg.tensor([[3.0, 4.0, 0.0, 2.0]]), 2, 2).tolist()
+    [[5.0, 2.0]]""",
+)
+lp_pool2d = in_dims(_lp_pool, 2, POWER, WINDOWS)
+lp_pool3d = in_dims(_lp_pool, 3, POWER, WINDOWS)
