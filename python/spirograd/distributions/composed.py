@@ -11,7 +11,7 @@ from . import constraints
 from .constraints import Constraint
 from .continuous import Normal
 from .discrete import Bernoulli, Categorical, OfCategorical
-from .distribution import Distribution, softplus, sum_rightmost, uniform
+from .distribution import Distribution, formula, softplus, sum_rightmost, uniform
 from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, StickBreakingTransform, Transform
 
 __all__ = ["Independent", "LogNormal", "LogisticNormal", "MixtureSameFamily", "RelaxedBernoulli"]
@@ -68,17 +68,9 @@ class Independent(Distribution):
             )
         return self.base_dist.enumerate_support(expand)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = formula(lambda self: self.base_dist.mean)
+    mode = formula(lambda self: self.base_dist.mode)
+    variance = formula(lambda self: self.base_dist.variance)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return self.base_dist._draw(shape)
@@ -157,7 +149,7 @@ class LogNormal(TransformedDistribution):
     Args:
         loc: the mean of the logarithm.
         scale: its standard deviation.
-        validate_args: whether parameters are checked.
+        validate_args: whether to check parameters and values, which reads them.
 
     Example:
         >>> round(sg.distributions.LogNormal(0.0, 1.0).mean.item(), 4)
@@ -181,17 +173,9 @@ class LogNormal(TransformedDistribution):
         """The standard deviation of the logarithm."""
         return self.base_dist.scale
 
-    @property
-    def mean(self) -> Tensor:
-        return exp(self.loc + self.scale**2 / 2)
-
-    @property
-    def mode(self) -> Tensor:
-        return exp(self.loc - self.scale**2)
-
-    @property
-    def variance(self) -> Tensor:
-        return expm1(self.scale**2) * exp(2 * self.loc + self.scale**2)
+    mean = formula(lambda self: exp(self.loc + self.scale**2 / 2))
+    mode = formula(lambda self: exp(self.loc - self.scale**2))
+    variance = formula(lambda self: expm1(self.scale**2) * exp(2 * self.loc + self.scale**2))
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
@@ -203,7 +187,7 @@ class LogisticNormal(TransformedDistribution):
     Args:
         loc: [..., n], the means.
         scale: their standard deviations.
-        validate_args: whether parameters are checked.
+        validate_args: whether to check parameters and values, which reads them.
 
     Example:
         >>> sg.distributions.LogisticNormal(sg.zeros(3), sg.ones(3)).sample().shape
@@ -261,7 +245,7 @@ class RelaxedBernoulli(TransformedDistribution):
         temperature: near 0, draws are near 0 or 1.
         probs: the probability of 1; or
         logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
+        validate_args: whether to check parameters and values, which reads them.
 
     Raises:
         ValueError: both or neither of probs and logits are given.
@@ -321,12 +305,6 @@ class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
 
     Args:
         temperature: near 0, draws are near a corner.
-        probs: [..., n] weights; or
-        logits: [..., n] their logarithms.
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither of probs and logits are given.
 
     Example:
         >>> round(sg.distributions.RelaxedOneHotCategorical(0.5, probs=sg.ones(3)).rsample().sum().item(), 4)
@@ -386,9 +364,7 @@ class MixtureSameFamily(Distribution):
             *self.mixture_distribution.param_shape, *(1,) * len(self.event_shape)
         )
 
-    @property
-    def mean(self) -> Tensor:
-        return (self._weights() * self.component_distribution.mean).sum(-1 - len(self.event_shape))
+    mean = formula(lambda self: (self._weights() * self.component_distribution.mean).sum(-1 - len(self.event_shape)))
 
     @property
     def variance(self) -> Tensor:

@@ -9,7 +9,16 @@ from .. import special
 from .._core import Tensor, erf, exp, expm1, log, log1p, where
 from . import constraints
 from .constraints import Constraint
-from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, log1p_square, normal, together, uniform
+from .distribution import (
+    HALF_LOG_TWO_PI,
+    Distribution,
+    ExponentialFamily,
+    formula,
+    log1p_square,
+    normal,
+    together,
+    uniform,
+)
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
 
@@ -25,13 +34,8 @@ class _LocationScale(Distribution):
         self.loc, self.scale = together(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = formula(lambda self: self.loc)
+    mode = formula(lambda self: self.loc)
 
 
 class Normal(_LocationScale, ExponentialFamily):
@@ -40,7 +44,6 @@ class Normal(_LocationScale, ExponentialFamily):
     Args:
         loc: the mean.
         scale: the standard deviation.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Normal(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
@@ -51,9 +54,7 @@ class Normal(_LocationScale, ExponentialFamily):
     def stddev(self) -> Tensor:
         return self.scale
 
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2
+    variance = formula(lambda self: self.scale**2)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return self.loc + self.scale * normal(self._extended(shape), self.loc)
@@ -76,7 +77,6 @@ class HalfNormal(Distribution):
 
     Args:
         scale: the standard deviation of that one.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.HalfNormal(1.0).mean.item(), 4)
@@ -91,17 +91,9 @@ class HalfNormal(Distribution):
         (self.scale,) = together(scale)
         super().__init__(self.scale.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale * 0
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2 * (1 - 2 / math.pi)
+    mean = formula(lambda self: self.scale * math.sqrt(2 / math.pi))
+    mode = formula(lambda self: self.scale * 0)
+    variance = formula(lambda self: self.scale**2 * (1 - 2 / math.pi))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return (self.scale * normal(self._extended(shape), self.scale)).abs()
@@ -126,7 +118,6 @@ class Uniform(Distribution):
     Args:
         low: the lower bound.
         high: the upper bound.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Uniform(0.0, 2.0).mean.item()
@@ -145,17 +136,9 @@ class Uniform(Distribution):
         self.low, self.high = together(low, high)
         super().__init__(self.low.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.low + self.high) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return self.high * math.nan
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low) ** 2 / 12
+    mean = formula(lambda self: (self.low + self.high) / 2)
+    mode = formula(lambda self: self.high * math.nan)
+    variance = formula(lambda self: (self.high - self.low) ** 2 / 12)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return self.low + (self.high - self.low) * uniform(self._extended(shape), self.low)
@@ -180,16 +163,13 @@ class Laplace(_LocationScale):
     Args:
         loc: the mean.
         scale: the mean distance from it.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Laplace(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
         -0.6931
     """
 
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale**2
+    variance = formula(lambda self: 2 * self.scale**2)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return self.icdf(uniform(self._extended(shape), self.loc))
@@ -218,20 +198,14 @@ class Cauchy(_LocationScale):
     Args:
         loc: the median.
         scale: half the width at half the height.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Cauchy(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
         -1.1447
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc * math.nan
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale * math.inf
+    mean = formula(lambda self: self.loc * math.nan)
+    variance = formula(lambda self: self.scale * math.inf)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return self.loc + self.scale * (math.pi * (uniform(self._extended(shape), self.loc) - 0.5)).tan()
@@ -254,7 +228,6 @@ class Exponential(ExponentialFamily):
 
     Args:
         rate: 1 / mean.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Exponential(2.0).mean.item()
@@ -269,17 +242,9 @@ class Exponential(ExponentialFamily):
         (self.rate,) = together(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return 1 / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate * 0
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate**-2
+    mean = formula(lambda self: 1 / self.rate)
+    mode = formula(lambda self: self.rate * 0)
+    variance = formula(lambda self: self.rate**-2)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return -log(uniform(self._extended(shape), self.rate)) / self.rate

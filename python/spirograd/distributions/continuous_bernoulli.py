@@ -21,10 +21,6 @@ class ContinuousBernoulli(Trials, ExponentialFamily):
     Args:
         probs: not the mean, but 1 / 2 for the uniform distribution; or
         logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
 
     Example:
         >>> sg.distributions.ContinuousBernoulli(probs=sg.tensor(0.5)).mean.item()

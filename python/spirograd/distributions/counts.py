@@ -13,7 +13,7 @@ from ..special import lgamma
 from . import constraints
 from .constraints import Constraint
 from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of, times_log
-from .distribution import ExponentialFamily, softplus, together, uniform
+from .distribution import ExponentialFamily, formula, softplus, together, uniform
 from .gamma import standard_gamma
 
 __all__ = ["Binomial", "Geometric", "Multinomial", "NegativeBinomial", "Poisson"]
@@ -22,14 +22,6 @@ __all__ = ["Binomial", "Geometric", "Multinomial", "NegativeBinomial", "Poisson"
 class Geometric(Trials):
     """The number of failures before the first success.
 
-    Args:
-        probs: the probability of a success; or
-        logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
-
     Example:
         >>> sg.distributions.Geometric(probs=sg.tensor(0.25)).mean.item()
         3.0
@@ -37,17 +29,9 @@ class Geometric(Trials):
 
     support = constraints.nonnegative_integer
 
-    @property
-    def mean(self) -> Tensor:
-        return self._misses / self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs * 0
-
-    @property
-    def variance(self) -> Tensor:
-        return self._misses / self.probs**2
+    mean = formula(lambda self: self._misses / self.probs)
+    mode = formula(lambda self: self.probs * 0)
+    variance = formula(lambda self: self._misses / self.probs**2)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return (log(uniform(self._extended(shape), self.probs)) / self._log_misses).floor()
@@ -65,12 +49,6 @@ class Binomial(Trials):
 
     Args:
         total_count: the number of trials; the draws take memory for each of them.
-        probs: the probability of a success; or
-        logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
 
     Example:
         >>> sg.distributions.Binomial(10, probs=sg.tensor(0.5)).mean.item()
@@ -102,17 +80,9 @@ class Binomial(Trials):
         self.total_count = self.total_count.to(given.dtype)
         super().__init__(given if probs is not None else None, None if probs is not None else given, validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * self._misses
+    mean = formula(lambda self: self.total_count * self.probs)
+    mode = formula(lambda self: ((self.total_count + 1) * self.probs).floor().minimum(self.total_count))
+    variance = formula(lambda self: self.total_count * self.probs * self._misses)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         trials = int(self.total_count.max().item()) if self.total_count.numel() else 0
@@ -139,12 +109,6 @@ class Multinomial(OfCategorical):
 
     Args:
         total_count: the number of draws.
-        probs: [..., n] weights; or
-        logits: [..., n] their logarithms.
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
 
     Example:
         >>> sg.distributions.Multinomial(8, sg.ones(2)).sample().sum().item()
@@ -169,13 +133,8 @@ class Multinomial(OfCategorical):
         self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.probs * self.total_count)
+    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return one_hot(self._categorical.sample((self.total_count, *shape)), self.probs).sum(0)
@@ -229,7 +188,6 @@ class Poisson(ExponentialFamily):
 
     Args:
         rate: the mean.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Poisson(2.0).log_prob(sg.tensor(0.0)).item(), 4)
@@ -243,17 +201,9 @@ class Poisson(ExponentialFamily):
         (self.rate,) = together(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    mean = formula(lambda self: self.rate)
+    mode = formula(lambda self: self.rate.floor())
+    variance = formula(lambda self: self.rate)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return draw_poisson(self.rate, self._extended(shape))
@@ -267,12 +217,6 @@ class NegativeBinomial(Trials):
 
     Args:
         total_count: the number of failures, which need not be whole.
-        probs: the probability of a success; or
-        logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
 
     Example:
         >>> sg.distributions.NegativeBinomial(3.0, probs=sg.tensor(0.5)).mean.item()
@@ -290,17 +234,9 @@ class NegativeBinomial(Trials):
         self.total_count = self.total_count.to(given.dtype)
         super().__init__(given if probs is not None else None, None if probs is not None else given, validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * exp(self.logits)
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * exp(self.logits)).floor().clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    mean = formula(lambda self: self.total_count * exp(self.logits))
+    mode = formula(lambda self: ((self.total_count - 1) * exp(self.logits)).floor().clamp(min=0))
+    variance = formula(lambda self: self.mean / (-self.logits).sigmoid())
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return draw_poisson(standard_gamma(self.total_count, self._extended(shape)) * exp(self.logits))

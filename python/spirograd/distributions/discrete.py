@@ -12,7 +12,7 @@ from ..base.dtypes import finfo
 from ..nn import functional as F
 from . import constraints
 from .constraints import Constraint
-from .distribution import Distribution, ExponentialFamily, once, together, uniform
+from .distribution import Distribution, ExponentialFamily, formula, once, together, uniform
 
 __all__ = ["Bernoulli", "Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -23,7 +23,15 @@ def one_of(op: str, probs: Any, logits: Any) -> None:
 
 
 class Trials(Distribution):
-    """With a probability of success, given as probs or as logits."""
+    """Distributions with a probability of success.
+
+    Args:
+        probs: the probability of a success; or
+        logits: log(p / (1 - p)).
+
+    Raises:
+        ValueError: both or neither of probs and logits are given.
+    """
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
 
@@ -89,10 +97,6 @@ class Bernoulli(Trials, ExponentialFamily):
     Args:
         probs: the probability of 1; or
         logits: log(p / (1 - p)).
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
 
     Example:
         >>> round(sg.distributions.Bernoulli(probs=sg.tensor(0.5)).entropy().item(), 4)
@@ -102,17 +106,9 @@ class Bernoulli(Trials, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return where(self.probs == 0.5, math.nan, (self.probs > 0.5).to(self.probs.dtype))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * self._misses
+    mean = formula(lambda self: self.probs)
+    mode = formula(lambda self: where(self.probs == 0.5, math.nan, (self.probs > 0.5).to(self.probs.dtype)))
+    variance = formula(lambda self: self.probs * self._misses)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         p = self.probs
@@ -135,7 +131,6 @@ class Categorical(Distribution):
     Args:
         probs: [..., n] weights, which need not add up to 1; or
         logits: [..., n] their logarithms.
-        validate_args: whether parameters are checked.
 
     Raises:
         ValueError: both or neither are given, or they are numbers.
@@ -190,9 +185,7 @@ class Categorical(Distribution):
 
     variance = mean
 
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(-1)
+    mode = formula(lambda self: self.probs.argmax(-1))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         rows = self.probs.reshape(-1, self._num_events)
@@ -213,7 +206,15 @@ class Categorical(Distribution):
 
 
 class OfCategorical(Distribution):
-    """Base of those whose weights are of a Categorical."""
+    """The base of distributions whose classes a Categorical draws.
+
+    Args:
+        probs: [..., n] weights, which need not add up to 1; or
+        logits: [..., n] their logarithms.
+
+    Raises:
+        ValueError: both or neither of probs and logits are given.
+    """
 
     _categorical: Categorical
 
@@ -231,14 +232,6 @@ class OfCategorical(Distribution):
 class OneHotCategorical(OfCategorical):
     """A class as a vector with a single 1.
 
-    Args:
-        probs: [..., n] weights; or
-        logits: [..., n] their logarithms.
-        validate_args: whether parameters are checked.
-
-    Raises:
-        ValueError: both or neither are given.
-
     Example:
         >>> sg.distributions.OneHotCategorical(sg.tensor([0.0, 1.0])).sample().tolist()
         [0.0, 1.0]
@@ -254,17 +247,9 @@ class OneHotCategorical(OfCategorical):
         self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return one_hot(self.probs.argmax(-1), self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.probs)
+    mode = formula(lambda self: one_hot(self.probs.argmax(-1), self.probs))
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return one_hot(self._categorical.sample(shape), self.probs)

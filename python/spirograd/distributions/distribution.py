@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from .. import _core
 from .._core import Tensor, log, log1p, where
+from ..base.docstrings import described_by
 from ..base.dtypes import finfo
 from ..base.grad_mode import enable_grad, no_grad
 from .constraints import Constraint, Dependent
@@ -37,7 +38,7 @@ class Distribution:
     Args:
         batch_shape: of the parameters.
         event_shape: of one value.
-        validate_args: whether parameters and values are checked, which reads them; None: they are not.
+        validate_args: whether to check parameters and values, which reads them; by default they are not checked.
 
     Attributes:
         has_rsample: whether rsample() has gradients.
@@ -72,7 +73,10 @@ class Distribution:
         wrapped: dict[property, property] = {}  # one may have two names
         for name in ("mean", "mode", "variance"):
             if isinstance(given := vars(cls).get(name), property) and given.fget is not None:
+                given.fget.__name__ = name  # help() looks for the text of a formula by its name
                 setattr(cls, name, wrapped.setdefault(given, property(_of_parameters(given.fget))))
+        if cls.__module__.startswith(f"{__package__}."):
+            described_by(*(base for base in cls.__mro__[1:] if issubclass(base, Distribution)))(cls)
 
     def _with(self, change: Callable[[Tensor], Tensor]) -> Any:
         """The same with changed parameters; what was computed of others is computed anew."""
@@ -256,6 +260,11 @@ class Distribution:
             if isinstance(value, Tensor):
                 shown.append(f"{name}: {value.item() if value.numel() == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def formula(of: Callable[[Any], Tensor]) -> Tensor:
+    """A property of a distribution that one expression gives: mean = formula(lambda self: self.loc)."""
+    return property(of)  # type: ignore[return-value]
 
 
 HALVES = (_core.float16, _core.bfloat16)

@@ -12,7 +12,7 @@ from ..autograd import Function
 from ..special import digamma, gammainc, lgamma
 from ..special.gamma import digamma_rise, log_beta, log_slope
 from . import constraints
-from .distribution import ExponentialFamily, inner_ends, normal, together, uniform
+from .distribution import ExponentialFamily, formula, inner_ends, normal, together, uniform
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
 
@@ -71,7 +71,6 @@ class Gamma(ExponentialFamily):
     Args:
         concentration: the shape.
         rate: 1 / scale.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Gamma(2.0, 4.0).mean.item()
@@ -87,17 +86,9 @@ class Gamma(ExponentialFamily):
         self.concentration, self.rate = together(concentration, rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate**2
+    mean = formula(lambda self: self.concentration / self.rate)
+    mode = formula(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = formula(lambda self: self.concentration / self.rate**2)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return standard_gamma(self.concentration, self._extended(shape)) / self.rate
@@ -119,7 +110,6 @@ class Chi2(Gamma):
 
     Args:
         df: degrees of freedom.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Chi2(3.0).mean.item()
@@ -142,7 +132,6 @@ class Dirichlet(ExponentialFamily):
 
     Args:
         concentration: [..., classes].
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Dirichlet(sg.ones(4)).mean.tolist()
@@ -160,9 +149,7 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, keepdim=True)
+    mean = formula(lambda self: self.concentration / self.concentration.sum(-1, keepdim=True))
 
     @property
     def mode(self) -> Tensor:
@@ -196,7 +183,6 @@ class Beta(ExponentialFamily):
     Args:
         concentration1: the weight of 1.
         concentration0: the weight of 0.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Beta(1.0, 3.0).mean.item()
@@ -212,13 +198,8 @@ class Beta(ExponentialFamily):
         self.concentration1, self.concentration0 = together(concentration1, concentration0)
         super().__init__(self.concentration1.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return Dirichlet(_core.stack([self.concentration1, self.concentration0], -1)).mode[..., 0]
+    mean = formula(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = formula(lambda self: Dirichlet(_core.stack([self.concentration1, self.concentration0], -1)).mode[..., 0])
 
     @property
     def variance(self) -> Tensor:

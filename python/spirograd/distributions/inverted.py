@@ -10,7 +10,7 @@ from ..special import digamma, lgamma, xlog1py
 from . import constraints
 from .constraints import Constraint
 from .continuous import _LocationScale
-from .distribution import Distribution, log1p_square, together, uniform
+from .distribution import Distribution, formula, log1p_square, together, uniform
 
 __all__ = ["Gumbel", "HalfCauchy", "Kumaraswamy", "Pareto", "Weibull"]
 
@@ -33,20 +33,14 @@ class Gumbel(_Inverted, _LocationScale):
     Args:
         loc: the most probable value.
         scale: the scale.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Gumbel(0.0, 1.0).mean.item(), 4)
         0.5772
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * EULER
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2 * (math.pi**2 / 6)
+    mean = formula(lambda self: self.loc + self.scale * EULER)
+    variance = formula(lambda self: self.scale**2 * (math.pi**2 / 6))
 
     def log_prob(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
@@ -67,7 +61,6 @@ class HalfCauchy(_Inverted):
 
     Args:
         scale: the median.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.HalfCauchy(1.0).log_prob(sg.tensor(0.0)).item(), 4)
@@ -81,17 +74,9 @@ class HalfCauchy(_Inverted):
         (self.scale,) = together(scale)
         super().__init__(self.scale.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.inf
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale * 0
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale * math.inf
+    mean = formula(lambda self: self.scale * math.inf)
+    mode = formula(lambda self: self.scale * 0)
+    variance = formula(lambda self: self.scale * math.inf)
 
     def log_prob(self, value: Tensor) -> Tensor:
         density = math.log(2 / math.pi) - log(self.scale) - log1p_square(value, self.scale)
@@ -113,7 +98,6 @@ class Pareto(_Inverted):
     Args:
         scale: the smallest value.
         alpha: the power with which the share above a value falls.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.Pareto(1.0, 3.0).mean.item()
@@ -136,9 +120,7 @@ class Pareto(_Inverted):
         a = where(self.alpha > 1, self.alpha, math.inf)
         return where(self.alpha > 1, self.scale * (1 + 1 / (a - 1)), math.inf)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = formula(lambda self: self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -166,7 +148,6 @@ class Weibull(_Inverted):
     Args:
         scale: the value below which 63 % lie.
         concentration: one over the power; 1 is the exponential distribution.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Weibull(2.0, 1.0).mean.item(), 4)
@@ -184,18 +165,14 @@ class Weibull(_Inverted):
     def _moment(self, n: int) -> Tensor:
         return exp(lgamma(1 + n / self.concentration))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * self._moment(1)
+    mean = formula(lambda self: self.scale * self._moment(1))
 
     @property
     def mode(self) -> Tensor:
         k = self.concentration.clamp(min=1)
         return self.scale * ((k - 1) / k) ** (1 / k)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2 * (self._moment(2) - self._moment(1) ** 2)
+    variance = formula(lambda self: self.scale**2 * (self._moment(2) - self._moment(1) ** 2))
 
     def log_prob(self, value: Tensor) -> Tensor:
         k, z = self.concentration, value / self.scale
@@ -217,7 +194,6 @@ class Kumaraswamy(_Inverted):
     Args:
         concentration1: the weight of 1.
         concentration0: the weight of 0.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.Kumaraswamy(1.0, 1.0).mean.item(), 4)
@@ -236,9 +212,7 @@ class Kumaraswamy(_Inverted):
         a, b = 1 + n / self.concentration1, self.concentration0
         return exp(log(b) + lgamma(a) + lgamma(b) - lgamma(a + b))
 
-    @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
+    mean = formula(lambda self: self._moment(1))
 
     @property
     def mode(self) -> Tensor:
@@ -247,9 +221,7 @@ class Kumaraswamy(_Inverted):
         one, two = where(inside, a, 2.0), where(inside, b, 2.0)
         return where(inside, ((one - 1) / (one * two - 1)) ** (1 / one), math.nan)
 
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self._moment(1) ** 2
+    variance = formula(lambda self: self._moment(2) - self._moment(1) ** 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0

@@ -9,7 +9,7 @@ from .. import _core, linalg
 from .._core import Tensor, log, sqrt
 from ..special import digamma, lgamma, multigammaln
 from . import constraints
-from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together
+from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, formula, normal, together
 from .gamma import Beta, standard_gamma
 
 __all__ = ["LKJCholesky", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]
@@ -58,7 +58,6 @@ class MultivariateNormal(_OfCovariance):
         covariance_matrix: [..., n, n]; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor.
-        validate_args: whether parameters are checked.
 
     Raises:
         ValueError: not exactly one of the three is given.
@@ -89,15 +88,9 @@ class MultivariateNormal(_OfCovariance):
         self._unbroadcasted_scale_tril = self.scale_tril
         super().__init__(batch, (n,), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
+    mean = formula(lambda self: self.loc)
     mode = mean
-
-    @property
-    def variance(self) -> Tensor:
-        return (self._unbroadcasted_scale_tril**2).sum(-1)
+    variance = formula(lambda self: (self._unbroadcasted_scale_tril**2).sum(-1))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         z = normal(self._extended(shape), self.loc)
@@ -124,7 +117,9 @@ class LowRankMultivariateNormal(MultivariateNormal):
         loc: [..., n], the mean.
         cov_factor: [..., n, rank].
         cov_diag: [..., n], positive.
-        validate_args: whether parameters are checked.
+
+    Raises:
+        LinAlgError: the covariance is not positive definite.
 
     Example:
         >>> d = sg.distributions.LowRankMultivariateNormal(sg.zeros(2), sg.ones(2, 1), sg.ones(2))
@@ -152,7 +147,6 @@ class LKJCholesky(Distribution):
     Args:
         dim: of the matrices; 2 or more.
         concentration: 1 for equal densities; larger ones favour the unit matrix.
-        validate_args: whether parameters are checked.
 
     Raises:
         ValueError: dim is less than 2.
@@ -204,7 +198,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
         covariance_matrix: [..., n, n]; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor.
-        validate_args: whether parameters are checked.
 
     Raises:
         ValueError: not exactly one of the three is given.
@@ -235,9 +228,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
         super()._check()
         self._check_inside("df", self.df, constraints.greater_than(self.event_shape[0] - 1))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.df[..., None, None] * self.covariance_matrix
+    mean = formula(lambda self: self.df[..., None, None] * self.covariance_matrix)
 
     @property
     def mode(self) -> Tensor:

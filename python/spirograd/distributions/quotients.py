@@ -11,7 +11,7 @@ from ..base.dtypes import finfo
 from ..special import digamma, gammaincc, lgamma
 from ..special.gamma import digamma_rise, log_beta
 from . import constraints
-from .distribution import Distribution, ExponentialFamily, log1p_square, normal, together
+from .distribution import Distribution, ExponentialFamily, formula, log1p_square, normal, together
 from .gamma import log_gamma_variable, standard_gamma
 
 __all__ = ["FisherSnedecor", "InverseGamma", "StudentT"]
@@ -28,7 +28,6 @@ class InverseGamma(Distribution):
     Args:
         concentration: the shape.
         rate: 1 / scale of that variable, the scale of this one.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.InverseGamma(3.0, 4.0).mean.item()
@@ -49,9 +48,7 @@ class InverseGamma(Distribution):
         finite = self.concentration > 1
         return where(finite, self.rate / (where(finite, self.concentration, 2.0) - 1), math.inf)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    mode = formula(lambda self: self.rate / (self.concentration + 1))
 
     @property
     def variance(self) -> Tensor:
@@ -85,7 +82,6 @@ class StudentT(ExponentialFamily):
         df: degrees of freedom.
         loc: the location.
         scale: the scale.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.StudentT(2.0).log_prob(sg.tensor(0.0)).item(), 4)
@@ -100,13 +96,8 @@ class StudentT(ExponentialFamily):
         self.df, self.loc, self.scale = together(df, loc, scale)
         super().__init__(self.df.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return where(self.df > 1, self.loc, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = formula(lambda self: where(self.df > 1, self.loc, math.nan))
+    mode = formula(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -134,7 +125,6 @@ class FisherSnedecor(Distribution):
     Args:
         df1: degrees of freedom above.
         df2: degrees of freedom below.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> sg.distributions.FisherSnedecor(2.0, 4.0).mean.item()
@@ -150,13 +140,8 @@ class FisherSnedecor(Distribution):
         self.df1, self.df2 = together(df1, df2)
         super().__init__(self.df1.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return where(self.df1 > 2, (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2), math.nan)
+    mean = formula(lambda self: where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan))
+    mode = formula(lambda self: where(self.df1 > 2, (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2), math.nan))
 
     @property
     def variance(self) -> Tensor:

@@ -10,7 +10,7 @@ from .._core import Tensor, cos, log, sign, sin, sqrt, where
 from ..base.dtypes import finfo
 from ..special import i0e, i1e
 from . import constraints
-from .distribution import Distribution, together, uniform
+from .distribution import Distribution, formula, together, uniform
 
 __all__ = ["VonMises"]
 
@@ -24,7 +24,6 @@ class VonMises(Distribution):
     Args:
         loc: the mean angle.
         concentration: about one over the variance.
-        validate_args: whether parameters are checked.
 
     Example:
         >>> round(sg.distributions.VonMises(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
@@ -38,13 +37,8 @@ class VonMises(Distribution):
         self.loc, self.concentration = together(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = formula(lambda self: self.loc)
+    mode = formula(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
