@@ -196,25 +196,6 @@ def code(path: Path) -> str:
     return COMMENTS.sub(lambda m: "\n" * m[0].count("\n"), path.read_text(encoding="utf-8"))
 
 
-# Words that the glossary of docs/ARCHITECTURE.md replaced.
-RETIRED = re.compile(
-    r"\b(_check_row|add_row_check|Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_in_pieces|cut_log|doubtful"
-    r"|Draft|Emitter|is not to be had|KeptCommands|lower_own|lower_turned|manieth|MustStore|Own|own_kernel|Parcel|Place"
-    r"|realise|recorders|ReporterLines|settled|slice_product|spoil(?:ed)?|turned_dimension|WhereScope)\b"
-)
-
-
-TEXTS = [p for folder in ("python", "tests") for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp"}]
-
-
-@pytest.mark.parametrize("path", [*SOURCES, *sorted(TEXTS)], ids=lambda path: str(path.relative_to(ROOT)))
-def test_retired_words_do_not_come_back(path: Path) -> None:
-    if path == Path(__file__):
-        return  # it lists them
-    found = RETIRED.findall(path.read_text(encoding="utf-8"))
-    assert not found, f"use the words of the glossary instead of {sorted(set(found))}"
-
-
 def test_every_folder_is_a_layer() -> None:
     folders = {p.name for p in CPP.iterdir() if p.is_dir()} - {"cmake"}
     assert folders <= set(MAY_INCLUDE), "a new folder in cpp/ needs a row in MAY_INCLUDE and in docs/ARCHITECTURE.md"

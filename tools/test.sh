@@ -11,8 +11,8 @@ cd "$root"
 
 # Together with setup the budgets make 69 minutes, for 2 cores from nothing.
 lanes=(
-  "style 60 clang-format, ruff, mypy, shell syntax, workflows, commit messages"
-  "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
+  "style 60 clang-format, ruff, mypy, shell syntax, workflows, commit messages, retired words"
+  "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 300 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
@@ -58,6 +58,7 @@ lane_style() {
   .venv/bin/mypy --python-version "$python" || ok=1
   .venv/bin/mypy --python-version "$python" tools/*.py || ok=1
   "$py" tools/check_commits.py || ok=1
+  "$py" tools/check_words.py || ok=1
   local script
   for script in tools/*.sh .ci/run; do bash -n "$script" || ok=1; done
   .venv/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml || ok=1
