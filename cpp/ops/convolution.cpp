@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "kernel/partial_sums.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
@@ -133,11 +134,29 @@ Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const 
 
 HeightWidth framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
 
+// On a CPU: the places of all images are the columns of one product, where those of one image leave much of its panels
+// empty. What follows is not fused with it then, so it is only done where the product has much to do.
+bool joins_images(const Tensor& x, const Tensor& w, const Geometry& g) {
+  constexpr int64_t kPanel = 32, kMostPlaces = 64;  // columns
+  constexpr int64_t kLeastWeights = 1 << 16;
+  const int64_t places = g.result.numel();
+  return !x.device().is_gpu() && x.shape()[0] > 1 && w.shape()[0] > g.groups && places <= kMostPlaces &&
+         w.numel() >= kLeastWeights * g.groups && 5 * round_up(places, kPanel) >= 6 * places;
+}
+
 // From a padded image: [n, group, output, place] = sum over channels and taps.
 Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   const Tensor w = contiguous(weight);
   const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
   const int64_t inner = channels * g.kernel.numel();
+  if (joins_images(x, w, g)) {
+    const Tensor out =
+        contract(ops::Convolution, w, joined({{each * inner, inner}, zeros(3), {g.kernel.numel(), g.kernel[1], 1}}), x,
+                 joined({{channels * x.strides()[1], 0, x.strides()[0]}, places(x, g), taps(x, g)}),
+                 {{g.groups, each}, {n, g.result[0], g.result[1]}, {channels, g.kernel[0], g.kernel[1]}},
+                 {outputs, n, g.result[0], g.result[1]});
+    return transpose(out, 0, 1);
+  }
   Dims rows = {n, g.groups, each}, of_image = {x.strides()[0], channels * x.strides()[1], 0};
   // With one output in each group, groups are rows, so that channels lie where they do in other products.
   if (each == 1 && !x.device().is_gpu()) rows = {n, 1, g.groups}, of_image = {of_image[0], 0, of_image[1]};

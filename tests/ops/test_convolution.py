@@ -71,6 +71,30 @@ def test_gradient_is_the_sum_over_places(device: sg.Device) -> None:
     close(tx.grad, gx[:, :, 1:-1, 1:-1])
 
 
+@pytest.mark.parametrize(
+    ("options", "size", "product"),
+    [
+        ({"padding": 1}, 4, "[128, 576] @ [576, 48]"),
+        ({"padding": 1, "stride": 2}, 14, "[128, 576] @ [576, 147]"),
+        ({"padding": 2, "dilation": 2, "groups": 2}, 5, "[2, 128, 576] @ [2, 576, 75]"),
+        ({"padding": 1}, 8, "[3, 128, 576] @ [3, 576, 64]"),  # those of one image fill their vectors
+    ],
+)
+def test_small_images_of_many_channels_are_one_product(options: dict[str, Any], size: int, product: str) -> None:
+    groups, rest = options.get("groups", 1), {k: v for k, v in options.items() if k != "groups"}
+    x, w = random(3, 64 * groups, size, size), random(128 * groups, 64, 3, 3, seed=1)
+    tx, tw = (sg.tensor(v.astype(np.float32), requires_grad=True) for v in (x, w))
+    y = sg.conv2d(tx, tw, **options)
+    assert [step.shapes for step in y.plan() if step.name == "convolution"] == [product]
+    each = [conv(2, *parts, **rest) for parts in zip(np.split(x, groups, 1), np.split(w, groups), strict=True)]
+    close(y, np.concatenate(each, 1))
+    (y * y).sum().backward()
+    wide = [sg.tensor(v, requires_grad=True) for v in (x, w)]
+    sg.conv2d(*wide, **options).square().sum().backward()
+    close(tx.grad, wide[0].grad.numpy())
+    close(tw.grad, wide[1].grad.numpy())
+
+
 @pytest.mark.parametrize("layout", ["channels_last", "sliced", "expanded", "turned"])
 def test_any_layout_of_the_input(layout: str, device: sg.Device) -> None:
     x, w = random(2, 6, 7, 8, dtype="float32"), random(4, 6, 3, 3, seed=1, dtype="float32")

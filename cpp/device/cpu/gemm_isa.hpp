@@ -305,8 +305,11 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
   T* edge = packed_b + kColumns * kSlab;
   T* packed_a = edge + kColumns * kRows;
   // Packing costs about as much as one panel of columns: a tile with few of them reads a where it is.
-  const bool packs = places || t.a_k != 1 || t.n > 4 * kColumns;
-  if (places)
+  const bool in_order = places ? places->a_ahead[0] >= k : t.a_k == 1;
+  const bool packs = !in_order || t.n > 4 * kColumns;
+  if (!packs && places)
+    a += places->a[0];
+  else if (places)
     pack_a_at(a, t.a_m, *places, m, k, packed_a);
   else if (packs)
     pack_a(a, t.a_m, t.a_k, m, k, packed_a);

@@ -367,12 +367,20 @@ static void multiply_window_sums(const GemmTile& t) {
 }
 
 // ---- which -----------------------------------------------------------------------------------------------------------------
-// Whether columns mostly lie t.b_n apart.
+// Whether columns mostly lie t.b_n apart, in rows that fill their vectors: packed columns fill all of them, and packing
+// costs about as much as so many rows of a.
+template <class T>
 static bool columns_in_rows(const GemmTile& t) {
+  constexpr int64_t kLanes = Vector<T>::kLanes, kPacking = 64;
   constexpr int64_t kShort = 4;  // columns that are not worth a vector
-  int64_t runs = 1;
-  for (int64_t j = 1; j < t.n; ++j) runs += t.b_columns[j] != t.b_columns[j - 1] + t.b_n;
-  return t.n >= kShort * runs;
+  int64_t runs = 0, pieces = 0;
+  for (int64_t j = 0, count = 1; j < t.n; j += count, count = 1) {
+    while (j + count < t.n && t.b_columns[j + count] == t.b_columns[j] + count * t.b_n) ++count;
+    ++runs;
+    pieces += (count + kLanes - 1) / kLanes;
+  }
+  const int64_t packed = (t.n + kLanes - 1) / kLanes;
+  return t.n >= kShort * runs && pieces * t.m <= packed * (t.m + kPacking);
 }
 
 template <class T>
@@ -380,8 +388,8 @@ static void multiply_tile(const GemmTile& t) {
   if (t.inner && t.k > 0) {
     if (t.k_in_rows) return t.window ? multiply_window_sums<T>(t) : multiply_sums<T>(t, *t.inner);
     const bool fits = t.c_n == 1 && t.n <= kMostColumns;
-    if (fits && (t.window || (t.b_n == 1 && columns_in_rows(t)))) return multiply_rows<T>(t, {});
-    if (fits && !t.b_m && columns_in_rows(t) && multiply_rows_apart<T>(t)) return;
+    if (fits && (t.window || (t.b_n == 1 && columns_in_rows<T>(t)))) return multiply_rows<T>(t, {});
+    if (fits && !t.b_m && columns_in_rows<T>(t) && multiply_rows_apart<T>(t)) return;
   }
   if (t.b_m == 0) return gemm<T>(t);
   GemmTile row = t;
