@@ -181,11 +181,6 @@ def _(node: Node, shape: Any) -> Any:
     return _core.tensor(np.full(_ints(shape), fill[0]))
 
 
-@operator("Shape")
-def _(node: Node, x: Any) -> Any:
-    return np.array(x.shape, np.int64)[node.get("start", 0) : node.get("end")]
-
-
 @operator("Range")
 def _(node: Node, start: Any, stop: Any, step: Any) -> Any:
     return _core.tensor(
@@ -209,16 +204,6 @@ def _(node: Node, x: Any) -> Any:
     return gamma * F.elu(x, alpha)
 
 
-@operator("Gelu")
-def _(node: Node, x: Any) -> Any:
-    return F.gelu(x, node.get("approximate", "none"))
-
-
-@operator("HardSigmoid")
-def _(node: Node, x: Any) -> Any:
-    return (x * node.get("alpha", 0.2) + node.get("beta", 0.5)).clamp(0, 1)
-
-
 @operator("Shrink")
 def _(node: Node, x: Any) -> Any:
     limit, bias = node.get("lambd", 0.5), node.get("bias", 0.0)
@@ -228,11 +213,6 @@ def _(node: Node, x: Any) -> Any:
 @operator("Softmax", "LogSoftmax")
 def _(node: Node, x: Any) -> Any:
     return (F.softmax if node.op == "Softmax" else F.log_softmax)(x, node.get("axis", -1))
-
-
-@operator("Dropout")
-def _(node: Node, x: Any, *settings: Any) -> Any:
-    return x
 
 
 # ---- folds -----------------------------------------------------------------------------------------------------------
@@ -264,27 +244,12 @@ def _(node: Node, x: Any) -> Any:
     return getattr(_core, node.op.lower())(x, node.get("axis", 0), bool(node.get("keepdims", 1)))
 
 
-@operator("CumSum")
-def _(node: Node, x: Any, axis: Any) -> Any:
-    return x.cumsum(_ints(axis)[0])
-
-
-@operator("TopK")
-def _(node: Node, x: Any, k: Any) -> Any:
-    return tuple(x.topk(_ints(k)[0], node.get("axis", -1), bool(node.get("largest", 1))))
-
-
 # ---- products --------------------------------------------------------------------------------------------------------
 @operator("Gemm")
 def _(node: Node, a: Any, b: Any, c: Any = None) -> Any:
     a, b = (a.T if node.get("transA") else a), (b.T if node.get("transB") else b)
     out = a @ b * node.get("alpha", 1.0) if node.get("alpha", 1.0) != 1 else a @ b
     return out if c is None else out + c * node.get("beta", 1.0)
-
-
-@operator("Einsum")
-def _(node: Node, *operands: Any) -> Any:
-    return _core.einsum(node.get("equation"), *operands)
 
 
 def _pads(node: Node, x: Any, sizes: list[int]) -> list[tuple[int, int]]:
@@ -396,16 +361,6 @@ def _(node: Node, x: Any) -> Any:
     return x.reshape(math.prod(x.shape[:axis]), -1)
 
 
-@operator("Expand")
-def _(node: Node, x: Any, shape: Any) -> Any:
-    return x.expand(np.broadcast_shapes(tuple(x.shape), tuple(_ints(shape))))
-
-
-@operator("Transpose")
-def _(node: Node, x: Any) -> Any:
-    return x.permute(node.get("perm", list(range(x.ndim))[::-1]))
-
-
 @operator("Unsqueeze")
 def _(node: Node, x: Any, axes: Any = None) -> Any:
     dims = _ints(node.get("axes") if axes is None else axes)
@@ -472,11 +427,6 @@ def _(node: Node, x: Any, pads: Any = None, value: Any = None, axes: Any = None)
     return _core.pad(x, tuple(n for pair in reversed(both) for n in pair), mode=mode)
 
 
-@operator("Tile")
-def _(node: Node, x: Any, repeats: Any) -> Any:
-    return x.repeat(_ints(repeats))
-
-
 @operator("Gather")
 def _(node: Node, x: Any, index: Any) -> Any:
     axis = node.get("axis", 0)
@@ -489,11 +439,6 @@ def _(node: Node, x: Any, index: Any) -> Any:
     index = _core.where(index < 0, index + x.shape[axis], index)
     rows = x.index_select(axis, index.flatten())
     return rows.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
-
-
-@operator("GatherElements")
-def _(node: Node, x: Any, index: Any) -> Any:
-    return x.gather(node.get("axis", 0), index)
 
 
 @operator("GatherND")
@@ -573,3 +518,20 @@ def _step(node: Node, p: Any, q: Any, state: Any, inner: Any) -> tuple[Any, Any]
         return (1 - z) * (ph + r * qh).tanh() + z * state, inner
     kind = node.get("activations", ["Tanh"])[0]
     return getattr(_core, kind.lower())(p + q), inner
+
+
+FUNCTIONS.update(
+    {
+        "Shape": lambda node, x: np.array(x.shape, np.int64)[node.get("start", 0) : node.get("end")],
+        "Gelu": lambda node, x: F.gelu(x, node.get("approximate", "none")),
+        "HardSigmoid": lambda node, x: (x * node.get("alpha", 0.2) + node.get("beta", 0.5)).clamp(0, 1),
+        "Dropout": lambda node, x, *settings: x,
+        "CumSum": lambda node, x, axis: x.cumsum(_ints(axis)[0]),
+        "TopK": lambda node, x, k: tuple(x.topk(_ints(k)[0], node.get("axis", -1), bool(node.get("largest", 1)))),
+        "Einsum": lambda node, *operands: _core.einsum(node.get("equation"), *operands),
+        "Expand": lambda node, x, shape: x.expand(np.broadcast_shapes(tuple(x.shape), tuple(_ints(shape)))),
+        "Transpose": lambda node, x: x.permute(node.get("perm", list(range(x.ndim))[::-1])),
+        "Tile": lambda node, x, repeats: x.repeat(_ints(repeats)),
+        "GatherElements": lambda node, x, index: x.gather(node.get("axis", 0), index),
+    }
+)

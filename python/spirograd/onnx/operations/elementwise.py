@@ -52,11 +52,6 @@ for _name, _node in _BINARY.items():
     OPERATIONS[_name] = _binary(_node)
 
 
-@op("ne", "not_equal", "__ne__")
-def _(c: Call, a: Any, b: Any) -> Value:
-    return c.same("Not", c.binary("Equal", a, b))
-
-
 @op("__and__", "bitwise_and", "__or__", "bitwise_or", "__xor__", "bitwise_xor")
 def _(c: Call, a: Any, b: Any) -> Value:
     kind = c.name.strip("_").removeprefix("bitwise_").capitalize()
@@ -94,28 +89,8 @@ def _(c: Call, a: Any, b: Any) -> Value:
     return c.binary("Mod", a, b, c.dtype)
 
 
-@op("pow", "power", "__pow__")
-def _(c: Call, a: Any, b: Any) -> Value:
-    return c.binary("Pow", a, b, c.dtype)
-
-
 def _truncated(c: Call, x: Value) -> Value:
     return c.binary("Mul", c.same("Sign", x), c.same("Floor", c.same("Abs", x)))
-
-
-@op("trunc", "fix")
-def _(c: Call, x: Value) -> Value:
-    return _truncated(c, x)
-
-
-@op("square")
-def _(c: Call, x: Value) -> Value:
-    return c.binary("Mul", x, x)
-
-
-@op("rsqrt")
-def _(c: Call, x: Value) -> Value:
-    return c.same("Reciprocal", c.same("Sqrt", c.graph.cast(x, c.dtype)))
 
 
 @op("expm1", "log1p", "exp2", "log2", "log10", "erfc")
@@ -144,19 +119,9 @@ def _(c: Call, a: Value, b: Any) -> Value:
     return c.binary("Add", c.binary("Max", a, b), c.same("Log", c.binary("Add", c.same("Exp", far), 1.0)))
 
 
-@op("hypot")
-def _(c: Call, a: Value, b: Any) -> Value:
-    return c.same("Sqrt", c.binary("Add", c.binary("Mul", a, a), c.binary("Mul", b, b)))
-
-
 @op("deg2rad", "rad2deg")
 def _(c: Call, x: Value) -> Value:
     return c.binary("Mul", x, math.pi / 180 if c.name == "deg2rad" else 180 / math.pi)
-
-
-@op("lerp")
-def _(c: Call, x: Value, end: Value, weight: Any) -> Value:
-    return c.binary("Add", x, c.binary("Mul", c.binary("Sub", end, x), weight))
 
 
 @op("where")
@@ -195,11 +160,6 @@ def _(c: Call, x: Value) -> Value:
 
 
 # ---- activations -----------------------------------------------------------------------------------------------------
-@op("silu")
-def _(c: Call, x: Value) -> Value:
-    return c.binary("Mul", x, c.same("Sigmoid", x))
-
-
 @op("gelu")
 def _(c: Call, x: Value, approximate: str = "none") -> Value:
     if approximate == "tanh":
@@ -209,16 +169,6 @@ def _(c: Call, x: Value, approximate: str = "none") -> Value:
     else:
         share = c.binary("Add", c.same("Erf", c.binary("Mul", x, math.sqrt(0.5))), 1.0)
     return c.binary("Mul", c.binary("Mul", x, 0.5), share)
-
-
-@op("elu", "celu")
-def _(c: Call, x: Value, alpha: float = 1.0) -> Value:
-    return c.same(c.name.capitalize(), x, alpha=float(alpha))
-
-
-@op("selu")
-def _(c: Call, x: Value) -> Value:
-    return c.same("Selu", x, alpha=1.6732632423543772, gamma=1.0507009873554805)
 
 
 @op("leaky_relu")
@@ -237,29 +187,9 @@ def _(c: Call, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     return c.node("Where", c.binary("Greater", scaled, float(threshold)), x, soft)
 
 
-@op("logsigmoid")
-def _(c: Call, x: Value) -> Value:
-    return c.same("Neg", c.same("Softplus", c.same("Neg", x)))
-
-
-@op("hardsigmoid")
-def _(c: Call, x: Value) -> Value:
-    return c.same("HardSigmoid", x, alpha=1 / 6, beta=0.5)
-
-
-@op("hardswish")
-def _(c: Call, x: Value) -> Value:
-    return c.same("HardSwish", x)
-
-
 @op("hardshrink", "softshrink")
 def _(c: Call, x: Value, lambd: float = 0.5) -> Value:
     return c.same("Shrink", x, lambd=float(lambd), bias=float(lambd) if c.name == "softshrink" else 0.0)
-
-
-@op("tanhshrink")
-def _(c: Call, x: Value) -> Value:
-    return c.binary("Sub", x, c.same("Tanh", x))
 
 
 @op("threshold")
@@ -285,16 +215,6 @@ def _(c: Call, x: Value, *args: Any, **kwargs: Any) -> Value:
     return x
 
 
-@op("copy")
-def _(c: Call, x: Value, source: Any, non_blocking: bool = False) -> Value:
-    return c.value(source, x.dtype)
-
-
-@op("fill", "zero")
-def _(c: Call, x: Value, value: Any = 0) -> Value:
-    return c.value(value, x.dtype)
-
-
 @op("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "empty_like", "new_empty")
 def _(c: Call, x: Value, *args: Any, **kwargs: Any) -> Value:
     with_value = {"full_like": 0, "new_full": 1}.get(c.name)
@@ -302,3 +222,25 @@ def _(c: Call, x: Value, *args: Any, **kwargs: Any) -> Value:
     if with_value is not None:
         number = args[with_value] if len(args) > with_value else kwargs["fill_value"]
     return c.graph.expand(c.value(number, c.dtype), c.shape)
+
+
+OPERATIONS.update(
+    {
+        **dict.fromkeys(("ne", "not_equal", "__ne__"), lambda c, a, b: c.same("Not", c.binary("Equal", a, b))),
+        **dict.fromkeys(("pow", "power", "__pow__"), lambda c, a, b: c.binary("Pow", a, b, c.dtype)),
+        **dict.fromkeys(("trunc", "fix"), lambda c, x: _truncated(c, x)),
+        "square": lambda c, x: c.binary("Mul", x, x),
+        "rsqrt": lambda c, x: c.same("Reciprocal", c.same("Sqrt", c.graph.cast(x, c.dtype))),
+        "hypot": lambda c, a, b: c.same("Sqrt", c.binary("Add", c.binary("Mul", a, a), c.binary("Mul", b, b))),
+        "lerp": lambda c, x, end, weight: c.binary("Add", x, c.binary("Mul", c.binary("Sub", end, x), weight)),
+        "silu": lambda c, x: c.binary("Mul", x, c.same("Sigmoid", x)),
+        **dict.fromkeys(("elu", "celu"), lambda c, x, alpha=1.0: c.same(c.name.capitalize(), x, alpha=float(alpha))),
+        "selu": lambda c, x: c.same("Selu", x, alpha=1.6732632423543772, gamma=1.0507009873554805),
+        "logsigmoid": lambda c, x: c.same("Neg", c.same("Softplus", c.same("Neg", x))),
+        "hardsigmoid": lambda c, x: c.same("HardSigmoid", x, alpha=1 / 6, beta=0.5),
+        "hardswish": lambda c, x: c.same("HardSwish", x),
+        "tanhshrink": lambda c, x: c.binary("Sub", x, c.same("Tanh", x)),
+        "copy": lambda c, x, source, non_blocking=False: c.value(source, x.dtype),
+        **dict.fromkeys(("fill", "zero"), lambda c, x, value=0: c.value(value, x.dtype)),
+    }
+)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._core import Error
 from ..graph import Value, promoted
-from .call import Call, given, op
+from .call import OPERATIONS, Call, given, op
 
 
 # ---- sums and others over dimensions ---------------------------------------------------------------------------------
@@ -53,11 +53,6 @@ def _arg(c: Call, x: Value, dim: int | None, keepdim: bool, kind: str) -> Value:
     return c.graph.node(name, [x], shape, "int64", axis=axis, keepdims=int(keepdim))
 
 
-@op("argmax", "argmin")
-def _(c: Call, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    return _arg(c, x, dim, keepdim, c.name)
-
-
 @op("var", "std", "var_mean", "std_mean")
 def _(
     c: Call, x: Value, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
@@ -93,11 +88,6 @@ def _(c: Call, x: Value, p: Any = "fro", dim: Any = None, keepdim: bool = False,
 @op("cumsum")
 def _(c: Call, x: Value, dim: int, *, dtype: Any = None) -> Value:
     return c.node("CumSum", c.graph.cast(x, c.dtype), c.graph.constant(x.axis(dim), "int64"))
-
-
-@op("topk")
-def _(c: Call, x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    return _largest(c, x, k, x.axis(dim), largest)
 
 
 @op("sort", "argsort")
@@ -139,11 +129,6 @@ def _(c: Call, x: Value, dim: int, first: Value, weights: Value, *transpose: Val
     order = [d for d in range(x.ndim) if d != axis] + [axis]
     product = matmul(c, c.graph.transpose(x, order), c.graph.constant(whole, x.dtype))
     return c.graph.transpose(product, [order.index(d) for d in range(x.ndim)])
-
-
-@op("outer", "ger")
-def _(c: Call, a: Value, b: Value) -> Value:
-    return c.binary("Mul", c.graph.reshape(a, [a.shape[0], 1]), b)
 
 
 @op("addmm", "baddbmm", "addmv")
@@ -252,3 +237,12 @@ def _(
         return c.graph.reshape(losses, c.shape)
     total = reduced(c, "ReduceSum", losses, None, False)
     return total if reduction == "sum" else c.binary("Div", total, reduced(c, "ReduceSum", share, None, False))
+
+
+OPERATIONS.update(
+    {
+        **dict.fromkeys(("argmax", "argmin"), lambda c, x, dim=None, keepdim=False: _arg(c, x, dim, keepdim, c.name)),
+        "topk": lambda c, x, k, dim=-1, largest=True, sorted=True: _largest(c, x, k, x.axis(dim), largest),
+        **dict.fromkeys(("outer", "ger"), lambda c, a, b: c.binary("Mul", c.graph.reshape(a, [a.shape[0], 1]), b)),
+    }
+)
