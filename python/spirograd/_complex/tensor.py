@@ -19,21 +19,8 @@ from .. import _core
 from .._core import Tensor
 from ..base.stand_in import StandIn
 
-__all__ = [
-    "ComplexTensor",
-    "angle",
-    "cdouble",
-    "cfloat",
-    "complex",
-    "complex64",
-    "complex128",
-    "conj",
-    "imag",
-    "polar",
-    "real",
-    "view_as_complex",
-    "view_as_real",
-]
+__all__ = ["ComplexTensor", "angle", "cdouble", "cfloat", "complex", "complex64", "complex128", "conj", "imag", "polar"]
+__all__ += ["real", "view_as_complex", "view_as_real"]
 
 
 class ComplexType:

@@ -13,25 +13,10 @@ from .._core import Tensor
 from ..linalg import vector_norm
 from ..nn import functional
 
-__all__ = [
-    "_chunk_cat",
-    "_log_softmax_backward_data",
-    "_native_batch_norm_legit",
-    "_safe_softmax",
-    "_softmax_backward_data",
-    "_unsafe_masked_index",
-    "_unsafe_masked_index_put_accumulate",
-    "constant_pad_nd",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "hash_tensor",
-    "native_batch_norm",
-    "native_dropout",
-    "native_group_norm",
-    "native_layer_norm",
-    "norm_except_dim",
-]
+__all__ = ["_chunk_cat", "_log_softmax_backward_data", "_native_batch_norm_legit", "_safe_softmax"]
+__all__ += ["_softmax_backward_data", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "constant_pad_nd"]
+__all__ += ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hash_tensor", "native_batch_norm", "native_dropout"]
+__all__ += ["native_group_norm", "native_layer_norm", "norm_except_dim"]
 
 
 # ---- normalised values with the means and the inverse deviations that were used --------------------------------------

@@ -5,14 +5,8 @@ from __future__ import annotations
 from .. import _core
 from ..base.types import DeviceLike
 
-__all__ = [
-    "current_accelerator",
-    "current_device_index",
-    "device_count",
-    "is_available",
-    "set_device_index",
-    "synchronize",
-]
+__all__ = ["current_accelerator", "current_device_index", "device_count", "is_available", "set_device_index"]
+__all__ += ["synchronize"]
 
 _current = 0
 

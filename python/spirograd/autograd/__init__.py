@@ -15,25 +15,9 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .graph import GradientEdge, in_a_pass, tensor_of
 from .parts import put_together, taken_apart, with_starts
 
-__all__ = [
-    "Function",
-    "GradcheckError",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_anomaly_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-]
+__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function"]
+__all__ += ["functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_enabled"]
+__all__ += ["no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
 Tensors = Tensor | Sequence[Tensor]
 Starts = Tensor | Sequence[Tensor | None] | None

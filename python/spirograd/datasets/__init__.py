@@ -26,30 +26,6 @@ from .points import Points, blobs, circles, moons, spirals
 from .tables import Table, read_table, table
 from .texts import tiny_shakespeare, wikitext2
 
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "MNIST",
-    "DatasetUnavailableError",
-    "FashionMNIST",
-    "ImageFolder",
-    "Points",
-    "Split",
-    "Table",
-    "blobs",
-    "cache_folder",
-    "cifar10",
-    "cifar100",
-    "circles",
-    "digits",
-    "fashion_mnist",
-    "load_image",
-    "mnist",
-    "moons",
-    "parse_idx",
-    "read_table",
-    "spirals",
-    "table",
-    "tiny_shakespeare",
-    "wikitext2",
-]
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "DatasetUnavailableError", "FashionMNIST", "ImageFolder", "Points", "Split"]
+__all__ += ["Table", "blobs", "cache_folder", "cifar10", "cifar100", "circles", "digits", "fashion_mnist", "load_image"]
+__all__ += ["mnist", "moons", "parse_idx", "read_table", "spirals", "table", "tiny_shakespeare", "wikitext2"]

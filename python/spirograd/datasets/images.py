@@ -14,19 +14,8 @@ from .._core import FileFormatError
 from ..utils.data import Dataset
 from .download import Download, File, read
 
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "MNIST",
-    "FashionMNIST",
-    "Split",
-    "cifar10",
-    "cifar100",
-    "digits",
-    "fashion_mnist",
-    "mnist",
-    "parse_idx",
-]
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "Split", "cifar10", "cifar100", "digits", "fashion_mnist"]
+__all__ += ["mnist", "parse_idx"]
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -47,37 +47,9 @@ from .group import (
     new_group,
 )
 
-__all__ = [
-    "ProcessGroup",
-    "ReduceOp",
-    "Work",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_reduce",
-    "all_reduce_coalesced",
-    "barrier",
-    "broadcast",
-    "broadcast_coalesced",
-    "broadcast_object_list",
-    "destroy_process_group",
-    "gather",
-    "get_backend",
-    "get_local_rank",
-    "get_process_group_ranks",
-    "get_rank",
-    "get_world_size",
-    "init_process_group",
-    "is_available",
-    "is_initialized",
-    "is_mpi_available",
-    "is_nccl_available",
-    "new_group",
-    "nn",
-    "recv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "scatter",
-    "send",
-]
+__all__ = ["ProcessGroup", "ReduceOp", "Work", "all_gather", "all_gather_into_tensor", "all_gather_object"]
+__all__ += ["all_reduce", "all_reduce_coalesced", "barrier", "broadcast", "broadcast_coalesced"]
+__all__ += ["broadcast_object_list", "destroy_process_group", "gather", "get_backend", "get_local_rank"]
+__all__ += ["get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "is_available"]
+__all__ += ["is_initialized", "is_mpi_available", "is_nccl_available", "new_group", "nn", "recv", "reduce"]
+__all__ += ["reduce_scatter", "reduce_scatter_tensor", "scatter", "send"]

@@ -32,57 +32,10 @@ from ._solutions import (
 )
 from ._vectors import cross, diagonal, vander, vecdot
 
-__all__ = [
-    "EigResult",
-    "EighResult",
-    "LDLFactor",
-    "LDLFactorInfo",
-    "LUFactorResult",
-    "LUResult",
-    "LinAlgError",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
-    "cholesky",
-    "cholesky_ex",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "householder_product",
-    "inv",
-    "inv_ex",
-    "ldl_factor",
-    "ldl_factor_ex",
-    "ldl_solve",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_factor_ex",
-    "lu_solve",
-    "lu_unpack",
-    "matmul",
-    "matrix_exp",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "multi_dot",
-    "norm",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_ex",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-    "tensorinv",
-    "tensorsolve",
-    "vander",
-    "vecdot",
-    "vector_norm",
-]
+__all__ = ["EigResult", "EighResult", "LDLFactor", "LDLFactorInfo", "LUFactorResult", "LUResult", "LinAlgError"]
+__all__ += ["QRResult", "SVDResult", "SlogdetResult", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal"]
+__all__ += ["eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex"]
+__all__ += ["ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack", "matmul", "matrix_exp"]
+__all__ += ["matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve"]
+__all__ += ["solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot"]
+__all__ += ["vector_norm"]

@@ -18,21 +18,8 @@ from .functions import (
     mean_squared_error,
 )
 
-__all__ = [
-    "F1",
-    "MAE",
-    "MSE",
-    "R2",
-    "Accuracy",
-    "ConfusionMatrix",
-    "Mean",
-    "Metric",
-    "Perplexity",
-    "Precision",
-    "Recall",
-    "Sum",
-    "TopK",
-]
+__all__ = ["F1", "MAE", "MSE", "R2", "Accuracy", "ConfusionMatrix", "Mean", "Metric", "Perplexity", "Precision"]
+__all__ += ["Recall", "Sum", "TopK"]
 
 
 class Metric:

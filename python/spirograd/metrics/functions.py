@@ -7,18 +7,8 @@ from collections.abc import Callable
 from .. import _core
 from .._core import Tensor, cross_entropy, where
 
-__all__ = [
-    "accuracy",
-    "confusion_matrix",
-    "f1_score",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "perplexity",
-    "precision",
-    "r2_score",
-    "recall",
-    "top_k_accuracy",
-]
+__all__ = ["accuracy", "confusion_matrix", "f1_score", "mean_absolute_error", "mean_squared_error", "perplexity"]
+__all__ += ["precision", "r2_score", "recall", "top_k_accuracy"]
 
 
 def _classes(op: str, input: Tensor, target: Tensor, threshold: float) -> tuple[Tensor, Tensor, int | None]:

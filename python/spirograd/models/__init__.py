@@ -18,17 +18,6 @@ from .resnet import ResNet
 from .unet import UNet
 from .vit import ViT
 
-__all__ = [
-    "GPT2",
-    "Bert",
-    "Decoder",
-    "KeyValueCache",
-    "LSTMDecoder",
-    "Llama",
-    "Pretrained",
-    "QuantizedLinear",
-    "ResNet",
-    "UNet",
-    "ViT",
-]
+__all__ = ["GPT2", "Bert", "Decoder", "KeyValueCache", "LSTMDecoder", "Llama", "Pretrained", "QuantizedLinear"]
+__all__ += ["ResNet", "UNet", "ViT"]
 __all__ += ["quantize", "read_weights", "save_gguf"]

@@ -18,16 +18,7 @@ from .parameter import Parameter
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = [
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "Fold",
-    "Unfold",
-]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Fold", "Unfold"]
 
 
 class _Convolution(OfDims, TensorModule):

@@ -9,23 +9,8 @@ from .._core import Generator, Tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 
-__all__ = [
-    "calculate_gain",
-    "constant_",
-    "dirac_",
-    "eye_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "orthogonal_",
-    "sparse_",
-    "trunc_normal_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
+__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_"]
+__all__ += ["orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 _GAINS = {
     "sigmoid": 1.0,

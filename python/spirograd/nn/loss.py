@@ -8,31 +8,10 @@ from .._core import Tensor
 from . import functional as F
 from ._of_function import OfFunction, layer_of
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "ContrastiveLoss",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "FocalLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
-    "HingeLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "NLLLoss",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-]
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "ContrastiveLoss", "CosineEmbeddingLoss", "CrossEntropyLoss"]
+__all__ += ["FocalLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HingeLoss", "HuberLoss", "KLDivLoss", "L1Loss"]
+__all__ += ["MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss"]
+__all__ += ["NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]
 
 
 class _Loss(OfFunction):

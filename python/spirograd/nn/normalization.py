@@ -19,18 +19,8 @@ from .parameter import Parameter
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LayerNorm",
-    "LocalResponseNorm",
-    "RMSNorm",
-]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"]
+__all__ += ["InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _Norm(TensorModule):

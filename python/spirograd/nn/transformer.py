@@ -20,15 +20,8 @@ from .normalization import LayerNorm
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = [
-    "Transformer",
-    "TransformerBlock",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "generate_square_subsequent_mask",
-]
+__all__ = ["Transformer", "TransformerBlock", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"]
+__all__ += ["TransformerEncoderLayer", "generate_square_subsequent_mask"]
 
 Activation = Callable[[Tensor], Tensor]
 

@@ -8,14 +8,8 @@ from . import functional as F
 from ._arguments import described
 from ._of_function import TensorFunction, layer_of
 
-__all__ = [
-    "ChannelShuffle",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+__all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "UpsamplingBilinear2d"]
+__all__ += ["UpsamplingNearest2d"]
 
 
 @layer_of(F.interpolate)

@@ -13,29 +13,6 @@ from .sgd import LARS, SGD
 from .sparse_adam import SparseAdam
 from .zero import ZeroRedundancyOptimizer
 
-__all__ = [
-    "ASGD",
-    "LAMB",
-    "LARS",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Lion",
-    "Lookahead",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "RuleOptimizer",
-    "SparseAdam",
-    "ZeroRedundancyOptimizer",
-    "lr_scheduler",
-    "swa_utils",
-]
+__all__ = ["ASGD", "LAMB", "LARS", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax"]
+__all__ += ["Lion", "Lookahead", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "RuleOptimizer"]
+__all__ += ["SparseAdam", "ZeroRedundancyOptimizer", "lr_scheduler", "swa_utils"]

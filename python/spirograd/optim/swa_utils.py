@@ -15,15 +15,8 @@ from ..base.whole import Whole
 from .lr_scheduler.scheduler import ARGUMENTS, LRScheduler, a_group
 from .optimizer import Optimizer
 
-__all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn"]
+__all__ += ["update_bn"]
 
 # From the average, the new value and the number of averaged values (a 0-d tensor) to the new average.
 Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]

@@ -211,17 +211,8 @@ def _calls(met: Met, room: Room) -> Calls:
 
 
 CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-VALUES = {
-    "BININT",
-    "BININT1",
-    "BININT2",
-    "LONG1",
-    "BINFLOAT",
-    "BINUNICODE",
-    "SHORT_BINUNICODE",
-    "BINSTRING",
-    "SHORT_BINSTRING",
-}
+VALUES = {"BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINSTRING"}
+VALUES |= {"SHORT_BINSTRING"}
 EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
 SIZES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 # Bytes that instructions take in memory at most: objects, and what knows that they were met; an entry of a dict or set.

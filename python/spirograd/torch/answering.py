@@ -25,23 +25,8 @@ _FUNCTIONS = ("torch", "torch.functional", "torch.nn.functional", "torch.linalg"
 MODULES = (*_FUNCTIONS, "torch.nn.init")
 INITS = ("constant_", "kaiming_uniform_", "normal_", "uniform_")  # those of torch.nn.init
 # Their functions that do not ask, as in PyTorch.
-_SILENT = {
-    "as_tensor",
-    "asarray",
-    "broadcast_shapes",
-    "compile",
-    "from_numpy",
-    "is_storage",
-    "is_tensor",
-    "load",
-    "manual_seed",
-    "save",
-    "set_default_device",
-    "set_default_dtype",
-    "tensor",
-    "typename",
-    "vmap",
-}
+_SILENT = {"as_tensor", "asarray", "broadcast_shapes", "compile", "from_numpy", "is_storage", "is_tensor", "load"}
+_SILENT |= {"manual_seed", "save", "set_default_device", "set_default_dtype", "tensor", "typename", "vmap"}
 _state = threading.local()  # .off: how many contexts are open in which no class is asked; .modes: those of this thread
 _answers: dict[type, bool] = dict.fromkeys((Tensor, Parameter, int, float, bool, str, type(None)), False)
 plain = set(_answers)  # classes that do not answer, for a look that costs little; empty while a thread has a mode

@@ -247,17 +247,8 @@ def _change_tensors() -> None:
     types = "bfloat16 bool byte cdouble cfloat char double float half int long short"
     changes |= {name: _in_type(name) for name in types.split()}
     changes["__rdiv__"] = Tensor.__rtruediv__
-    never = [
-        "is_sparse",
-        "is_sparse_csr",
-        "is_quantized",
-        "is_meta",
-        "is_mps",
-        "is_xpu",
-        "is_nested",
-        "is_mkldnn",
-        "is_vulkan",
-    ]
+    never = ["is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn"]
+    never += ["is_vulkan"]
     changes |= {name: property(lambda self: False) for name in never}
     for name in FACTOR_FIRST:
         changes |= {n: factor_first(getattr(Tensor, n), n) for n in (name, f"{name}_")}

@@ -27,95 +27,19 @@ from .unused import made_module
 OURS = "spirograd.torch.modules"
 LIBRARIES = "spirograd.torch.libraries"
 # Modules of spirograd that have no counterpart in PyTorch.
-HIDDEN = [
-    "_core",
-    "base",
-    "callbacks",
-    "cli",
-    "compiler",
-    "datasets",
-    "einops",
-    "engine",
-    "examples",
-    "graphs",
-    "metrics",
-    "onnx",
-    "progress",
-    "regions",
-    "scalar",
-    "text",
-    "torch",
-    "training",
-    "transforms",
-    "viz",
-]
-_DISTRIBUTIONS = [
-    "bernoulli",
-    "beta",
-    "binomial",
-    "categorical",
-    "cauchy",
-    "chi2",
-    "dirichlet",
-    "exp_family",
-    "exponential",
-    "fishersnedecor",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "half_cauchy",
-    "half_normal",
-    "independent",
-    "inverse_gamma",
-    "kumaraswamy",
-    "laplace",
-    "lkj_cholesky",
-    "log_normal",
-    "logistic_normal",
-    "lowrank_multivariate_normal",
-    "mixture_same_family",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "normal",
-    "one_hot_categorical",
-    "pareto",
-    "poisson",
-    "relaxed_bernoulli",
-    "relaxed_categorical",
-    "studentT",
-    "transformed_distribution",
-    "uniform",
-    "von_mises",
-    "weibull",
-    "wishart",
-]
+HIDDEN = ["_core", "base", "callbacks", "cli", "compiler", "datasets", "einops", "engine", "examples", "graphs"]
+HIDDEN += ["metrics", "onnx", "progress", "regions", "scalar", "text", "torch", "training", "transforms", "viz"]
+_DISTRIBUTIONS = ["bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "dirichlet", "exp_family"]
+_DISTRIBUTIONS += ["exponential", "fishersnedecor", "gamma", "geometric", "gumbel", "half_cauchy", "half_normal"]
+_DISTRIBUTIONS += ["independent", "inverse_gamma", "kumaraswamy", "laplace", "lkj_cholesky", "log_normal"]
+_DISTRIBUTIONS += ["logistic_normal", "lowrank_multivariate_normal", "mixture_same_family", "multinomial"]
+_DISTRIBUTIONS += ["multivariate_normal", "negative_binomial", "normal", "one_hot_categorical", "pareto", "poisson"]
+_DISTRIBUTIONS += ["relaxed_bernoulli", "relaxed_categorical", "studentT", "transformed_distribution", "uniform"]
+_DISTRIBUTIONS += ["von_mises", "weibull", "wishart"]
 # Files of PyTorch whose names are elsewhere in spirograd.
-_LAYERS = [
-    "activation",
-    "adaptive",
-    "batchnorm",
-    "channelshuffle",
-    "container",
-    "conv",
-    "distance",
-    "dropout",
-    "flatten",
-    "fold",
-    "instancenorm",
-    "lazy",
-    "linear",
-    "loss",
-    "module",
-    "normalization",
-    "padding",
-    "pixelshuffle",
-    "pooling",
-    "rnn",
-    "sparse",
-    "transformer",
-    "upsampling",
-]
+_LAYERS = ["activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout"]
+_LAYERS += ["flatten", "fold", "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding"]
+_LAYERS += ["pixelshuffle", "pooling", "rnn", "sparse", "transformer", "upsampling"]
 _OPTIMIZERS = ["adadelta", "adagrad", "adamax", "adamw", "asgd", "nadam", "radam", "rprop"]
 MOVED = {
     "nn.modules": "nn",

@@ -8,23 +8,9 @@ from typing import Any, SupportsIndex, overload
 
 from .._core import Tensor
 
-__all__ = [
-    "Size",
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "jagged",
-    "layout",
-    "legacy_contiguous_format",
-    "memory_format",
-    "preserve_format",
-    "sparse_bsc",
-    "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
-    "strided",
-]
+__all__ = ["Size", "channels_last", "channels_last_3d", "contiguous_format", "jagged", "layout"]
+__all__ += ["legacy_contiguous_format", "memory_format", "preserve_format", "sparse_bsc", "sparse_bsr", "sparse_coo"]
+__all__ += ["sparse_csc", "sparse_csr", "strided"]
 
 
 class Size(tuple[int, ...]):

@@ -21,16 +21,8 @@ from ..utils import checkpoints
 from ..utils.tensorboard import SummaryWriter
 from .state import Training
 
-__all__ = [
-    "EMA",
-    "CSVLogger",
-    "Callback",
-    "EarlyStopping",
-    "JSONLogger",
-    "LearningRateScheduler",
-    "ModelCheckpoint",
-    "TensorBoardLogger",
-]
+__all__ = ["EMA", "CSVLogger", "Callback", "EarlyStopping", "JSONLogger", "LearningRateScheduler", "ModelCheckpoint"]
+__all__ += ["TensorBoardLogger"]
 
 
 class Callback:

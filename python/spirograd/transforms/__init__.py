@@ -40,35 +40,8 @@ from .geometry import (
 from .mixing import CutMix, MixUp
 from .transform import Compose, Identity, Lambda, RandomApply, RandomChoice, RandomOrder, Transform
 
-__all__ = [
-    "CenterCrop",
-    "ColorJitter",
-    "Compose",
-    "ConvertImageDtype",
-    "CutMix",
-    "GaussianBlur",
-    "Grayscale",
-    "Identity",
-    "Lambda",
-    "MixUp",
-    "Normalize",
-    "PILToTensor",
-    "Pad",
-    "RandAugment",
-    "RandomApply",
-    "RandomChoice",
-    "RandomCrop",
-    "RandomErasing",
-    "RandomGrayscale",
-    "RandomHorizontalFlip",
-    "RandomOrder",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "RandomVerticalFlip",
-    "Resize",
-    "ToDtype",
-    "ToImage",
-    "ToTensor",
-    "Transform",
-    "functional",
-]
+__all__ = ["CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "CutMix", "GaussianBlur", "Grayscale"]
+__all__ += ["Identity", "Lambda", "MixUp", "Normalize", "PILToTensor", "Pad", "RandAugment", "RandomApply"]
+__all__ += ["RandomChoice", "RandomCrop", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomOrder"]
+__all__ += ["RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype", "ToImage", "ToTensor"]
+__all__ += ["Transform", "functional"]

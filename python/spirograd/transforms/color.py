@@ -10,18 +10,8 @@ from . import functional as F
 from ._images import Images, as_array, generator, of, uniform
 from .transform import Transform, probability
 
-__all__ = [
-    "ColorJitter",
-    "ConvertImageDtype",
-    "GaussianBlur",
-    "Grayscale",
-    "Normalize",
-    "PILToTensor",
-    "RandomGrayscale",
-    "ToDtype",
-    "ToImage",
-    "ToTensor",
-]
+__all__ = ["ColorJitter", "ConvertImageDtype", "GaussianBlur", "Grayscale", "Normalize", "PILToTensor"]
+__all__ += ["RandomGrayscale", "ToDtype", "ToImage", "ToTensor"]
 
 
 class ToTensor(Transform):

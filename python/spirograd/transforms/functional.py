@@ -16,34 +16,10 @@ from .._core import Tensor
 from ..base.types import DTypeLike
 from ._images import Images, as_array, back, floats, indices, largest, of, on_batch
 
-__all__ = [
-    "adjust_brightness",
-    "adjust_contrast",
-    "adjust_hue",
-    "adjust_saturation",
-    "adjust_sharpness",
-    "affine",
-    "autocontrast",
-    "center_crop",
-    "crop",
-    "equalize",
-    "gaussian_blur",
-    "hflip",
-    "horizontal_flip",
-    "invert",
-    "normalize",
-    "pad",
-    "pil_to_tensor",
-    "posterize",
-    "resize",
-    "rgb_to_grayscale",
-    "rotate",
-    "solarize",
-    "to_dtype",
-    "to_tensor",
-    "vertical_flip",
-    "vflip",
-]
+__all__ = ["adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "adjust_sharpness", "affine"]
+__all__ += ["autocontrast", "center_crop", "crop", "equalize", "gaussian_blur", "hflip", "horizontal_flip", "invert"]
+__all__ += ["normalize", "pad", "pil_to_tensor", "posterize", "resize", "rgb_to_grayscale", "rotate", "solarize"]
+__all__ += ["to_dtype", "to_tensor", "vertical_flip", "vflip"]
 
 GREY = (0.2989, 0.587, 0.114)  # of red, green, blue
 _REACH = {"bilinear": 1, "bicubic": 2}

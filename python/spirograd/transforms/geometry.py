@@ -13,17 +13,8 @@ from . import functional as F
 from ._images import Images, generator, indices, integers, of, uniform
 from .transform import Transform, probability
 
-__all__ = [
-    "CenterCrop",
-    "Pad",
-    "RandomCrop",
-    "RandomErasing",
-    "RandomHorizontalFlip",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "RandomVerticalFlip",
-    "Resize",
-]
+__all__ = ["CenterCrop", "Pad", "RandomCrop", "RandomErasing", "RandomHorizontalFlip", "RandomResizedCrop"]
+__all__ += ["RandomRotation", "RandomVerticalFlip", "Resize"]
 
 
 class Resize(Transform):

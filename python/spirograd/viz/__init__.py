@@ -14,14 +14,5 @@ from .style import PALE as PALE
 from .style import label as label
 from .style import panels as panels
 
-__all__ = [
-    "draw_dot",
-    "plot_confusion_matrix",
-    "plot_decision_boundary",
-    "plot_filters",
-    "plot_history",
-    "plot_loss",
-    "plot_lr_find",
-    "plot_memory",
-    "plot_times",
-]
+__all__ = ["draw_dot", "plot_confusion_matrix", "plot_decision_boundary", "plot_filters", "plot_history", "plot_loss"]
+__all__ += ["plot_lr_find", "plot_memory", "plot_times"]

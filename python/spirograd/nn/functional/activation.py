@@ -27,36 +27,9 @@ from .._arguments import described
 if TYPE_CHECKING:
     from ...base.types import DTypeLike
 
-__all__ = [
-    "celu",
-    "elu",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "rrelu",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-]
+__all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"]
+__all__ += ["leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid"]
+__all__ += ["silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold"]
 
 
 def _applied(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:

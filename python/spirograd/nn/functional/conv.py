@@ -8,16 +8,7 @@ from ..._core import Tensor, conv1d, conv2d, conv3d, conv_transpose1d, conv_tran
 from .._arguments import described
 from .._sizes import Size, for_each_dimension
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "fold",
-    "unfold",
-]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
 
 def _spread(x: Tensor, strides: Sequence[int]) -> Tensor:

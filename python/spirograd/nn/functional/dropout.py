@@ -8,14 +8,7 @@ from ..._core import Tensor, rand, where
 from .._arguments import described, in_dims
 from .activation import _applied
 
-__all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-]
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 # The limit of SELU towards minus infinity: -scale * alpha (Klambauer et al., 2017).
 _SELU_FLOOR = -1.0507009873554805 * 1.6732632423543772

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from ..._core import Tensor, broadcast_tensors, maximum, one_hot, pad
 
-__all__ = [
-    "bilinear",
-    "cosine_similarity",
-    "linear",
-    "normalize",
-    "one_hot",
-    "pad",
-]
+__all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot", "pad"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

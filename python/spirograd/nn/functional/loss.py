@@ -21,31 +21,11 @@ from ..._core import (
 from ...base.casts import wide
 from .._arguments import described
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "contrastive_loss",
-    "cosine_embedding_loss",
-    "cross_entropy",
-    "focal_loss",
-    "gaussian_nll_loss",
-    "hinge_embedding_loss",
-    "hinge_loss",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "margin_ranking_loss",
-    "mse_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-    "pairwise_distance",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-]
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "contrastive_loss", "cosine_embedding_loss"]
+__all__ += ["cross_entropy", "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "hinge_loss", "huber_loss"]
+__all__ += ["kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss"]
+__all__ += ["multilabel_soft_margin_loss", "nll_loss", "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss"]
+__all__ += ["soft_margin_loss", "triplet_margin_loss"]
 
 
 _PAIR = """

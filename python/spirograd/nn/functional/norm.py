@@ -15,14 +15,7 @@ from ...base.dtypes import finfo
 from ...base.grad_mode import no_grad
 from .._arguments import described
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "rms_norm",
-]
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
 
 def _wide(x: Tensor) -> Tensor:

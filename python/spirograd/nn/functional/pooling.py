@@ -19,28 +19,10 @@ from .._arguments import in_dims, of_dims
 from .._sizes import Size, for_each_dimension
 from ._neighbours import Neighbours, shrinking_first
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-]
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
+__all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d"]
+__all__ += ["lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices"]
+__all__ += ["max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 WINDOWS = """
 Args:

@@ -23,25 +23,9 @@ from ...linalg import vector_norm
 from ..module import Module
 from ..parameter import Parameter
 
-__all__ = [
-    "BasePruningMethod",
-    "CustomFromMask",
-    "Identity",
-    "L1Unstructured",
-    "LnStructured",
-    "PruningContainer",
-    "RandomStructured",
-    "RandomUnstructured",
-    "custom_from_mask",
-    "global_unstructured",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
-]
+__all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer"]
+__all__ += ["RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity"]
+__all__ += ["is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
 
 
 _ARGUMENTS = """

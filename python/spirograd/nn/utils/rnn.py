@@ -7,15 +7,8 @@ from typing import Any, NamedTuple
 
 from ..._core import Tensor, argsort, full, int64, pad, stack, tensor
 
-__all__ = [
-    "PackedSequence",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"]
+__all__ += ["unpack_sequence", "unpad_sequence"]
 
 
 class PackedSequence(NamedTuple):

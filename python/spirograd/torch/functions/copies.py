@@ -7,23 +7,8 @@ from typing import Any
 
 from ..._core import Tensor
 
-_NAMES = [
-    "as_strided",
-    "detach",
-    "diagonal",
-    "expand",
-    "narrow",
-    "permute",
-    "split",
-    "split_with_sizes",
-    "squeeze",
-    "t",
-    "transpose",
-    "unbind",
-    "unfold",
-    "unsqueeze",
-    "view",
-]
+_NAMES = ["as_strided", "detach", "diagonal", "expand", "narrow", "permute", "split", "split_with_sizes", "squeeze"]
+_NAMES += ["t", "transpose", "unbind", "unfold", "unsqueeze", "view"]
 
 
 def _copy_of(name: str) -> Callable[..., Any]:

@@ -12,43 +12,11 @@ from ..._functions import shapes
 from ...base.out import placed
 from ..arguments import without_layout
 
-__all__ = [
-    "aminmax",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "bartlett_window",
-    "blackman_window",
-    "cholesky",
-    "conj_physical",
-    "cross",
-    "einsum",
-    "empty_permuted",
-    "empty_strided",
-    "frobenius_norm",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-    "lu",
-    "lu_solve",
-    "lu_unpack",
-    "norm",
-    "nuclear_norm",
-    "orgqr",
-    "polygamma",
-    "qr",
-    "range",
-    "resolve_conj",
-    "resolve_neg",
-    "row_stack",
-    "scalar_tensor",
-    "scatter",
-    "svd",
-    "tensor_split",
-    "triangular_solve",
-    "unsafe_chunk",
-    "unsafe_split",
-]
+__all__ = ["aminmax", "atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "cholesky"]
+__all__ += ["conj_physical", "cross", "einsum", "empty_permuted", "empty_strided", "frobenius_norm", "hamming_window"]
+__all__ += ["hann_window", "kaiser_window", "lu", "lu_solve", "lu_unpack", "norm", "nuclear_norm", "orgqr", "polygamma"]
+__all__ += ["qr", "range", "resolve_conj", "resolve_neg", "row_stack", "scalar_tensor", "scatter", "svd"]
+__all__ += ["tensor_split", "triangular_solve", "unsafe_chunk", "unsafe_split"]
 
 unsafe_chunk, unsafe_split = _core.chunk, _core.split
 row_stack, orgqr, conj_physical = _core.vstack, linalg.householder_product, conj

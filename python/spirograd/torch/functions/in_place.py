@@ -15,42 +15,10 @@ from . import forms
 
 __all__ = ["METHODS"]
 
-_OF_THE_CORE = [
-    "absolute",
-    "addbmm",
-    "addmv",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "cumprod",
-    "cumsum",
-    "divide",
-    "eq",
-    "fix",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "multiply",
-    "ne",
-    "negative",
-    "not_equal",
-    "sgn",
-    "subtract",
-    "true_divide",
-]
+_OF_THE_CORE = ["absolute", "addbmm", "addmv", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh"]
+_OF_THE_CORE += ["cumprod", "cumsum", "divide", "eq", "fix", "ge", "greater", "greater_equal", "gt", "le", "less"]
+_OF_THE_CORE += ["less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "multiply", "ne"]
+_OF_THE_CORE += ["negative", "not_equal", "sgn", "subtract", "true_divide"]
 _OF_OTHERS = """
     addr conj_physical copysign digamma erfinv float_power gcd heaviside i0 igamma igammac index_reduce lcm ldexp lgamma
     logit mvlgamma nextafter polygamma put renorm sinc

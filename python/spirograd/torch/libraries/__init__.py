@@ -23,17 +23,8 @@ CHANGED = {
     "torchaudio._extension.utils": ("_load_lib", "torchaudio"),
     "torchvision.extension": ("_has_ops", "torchvision"),
 }
-COMPILED = [
-    "apex",
-    "flash_attn",
-    "flash_attn_interface",
-    "pyg_lib",
-    "torch_sparse",
-    "torch_spline_conv",
-    "torchaudio.lib._torchaudio",
-    "triton",
-    "xformers",
-]
+COMPILED = ["apex", "flash_attn", "flash_attn_interface", "pyg_lib", "torch_sparse", "torch_spline_conv"]
+COMPILED += ["torchaudio.lib._torchaudio", "triton", "xformers"]
 _said: set[str] = set()
 
 

@@ -36,52 +36,20 @@ from .version import __version__
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
-_FUNCTIONAL = [
-    "alpha_dropout",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy_with_logits",
-    "channel_shuffle",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "dropout",
-    "feature_alpha_dropout",
-    "group_norm",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "layer_norm",
-    "margin_ranking_loss",
-    "pairwise_distance",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson_nll_loss",
-    "prelu",
-    "rms_norm",
-    "rrelu",
-    "triplet_margin_loss",
-    "conv_transpose3d",
-    "max_pool3d",
-    "adaptive_avg_pool1d",
-    "adaptive_max_pool1d",
-]
+_FUNCTIONAL = ["alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "channel_shuffle"]
+_FUNCTIONAL += ["cosine_embedding_loss", "cosine_similarity", "dropout", "feature_alpha_dropout", "group_norm"]
+_FUNCTIONAL += ["hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss"]
+_FUNCTIONAL += ["pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "rms_norm"]
+_FUNCTIONAL += ["rrelu", "triplet_margin_loss", "conv_transpose3d", "max_pool3d", "adaptive_avg_pool1d"]
+_FUNCTIONAL += ["adaptive_max_pool1d"]
 globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if hasattr(functional, name)})
 _WRITTEN = ("celu_", "rrelu_", "selu_", "threshold_")
 globals().update({name: getattr(written, name) for name in _WRITTEN})
 globals().update(KINDS["cpu"])
 globals().update(ABSENT)
 globals().update(FUNCTIONS)
-_METHODS = [
-    "detach",
-    "get_device",
-    "is_conj",
-    "is_inference",
-    "is_neg",
-    "is_nonzero",
-    "is_same_size",
-    "index_put_",
-    "fill_diagonal_",
-]
+_METHODS = ["detach", "get_device", "is_conj", "is_inference", "is_neg", "is_nonzero", "is_same_size", "index_put_"]
+_METHODS += ["fill_diagonal_"]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
 solve, dsmm = linalg.solve, sparse.mm
 
@@ -240,38 +208,10 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, (_core.Tensor, StandIn))
 
 
-__all__ = [
-    "Future",
-    "GradScaler",
-    "PyTorchFileReader",
-    "ScriptFunction",
-    "ScriptModule",
-    "Stream",
-    "Tensor",
-    "TensorType",
-    "TypedStorage",
-    "UntypedStorage",
-    "__version__",
-    "_assert",
-    "as_tensor",
-    "asarray",
-    "autocast",
-    "broadcast_shapes",
-    "compile",
-    "device",
-    "dsmm",
-    "e",
-    "finfo",
-    "get_default_device",
-    "get_device_module",
-    "iinfo",
-    "inf",
-    "is_storage",
-    "is_tensor",
-    "load",
-    "nan",
-    "newaxis",
-]
+__all__ = ["Future", "GradScaler", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "Stream", "Tensor"]
+__all__ += ["TensorType", "TypedStorage", "UntypedStorage", "__version__", "_assert", "as_tensor", "asarray"]
+__all__ += ["autocast", "broadcast_shapes", "compile", "device", "dsmm", "e", "finfo", "get_default_device"]
+__all__ += ["get_device_module", "iinfo", "inf", "is_storage", "is_tensor", "load", "nan", "newaxis"]
 __all__ += [
     "pi",
     "save",

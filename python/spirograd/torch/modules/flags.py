@@ -7,30 +7,12 @@ import warnings
 from ... import _core, amp, func
 from ..absent import AbsentDevice
 
-__all__ = [
-    "Generator",
-    "are_deterministic_algorithms_enabled",
-    "default_generator",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "get_deterministic_debug_mode",
-    "get_float32_matmul_precision",
-    "get_num_interop_threads",
-    "get_num_threads",
-    "is_anomaly_enabled",
-    "is_autocast_enabled",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_warn_always_enabled",
-    "set_anomaly_enabled",
-    "set_deterministic_debug_mode",
-    "set_float32_matmul_precision",
-    "set_flush_denormal",
-    "set_num_interop_threads",
-    "set_num_threads",
-    "set_warn_always",
-    "use_deterministic_algorithms",
-    "vmap",
-]
+__all__ = ["Generator", "are_deterministic_algorithms_enabled", "default_generator", "get_autocast_dtype"]
+__all__ += ["get_autocast_gpu_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision"]
+__all__ += ["get_num_interop_threads", "get_num_threads", "is_anomaly_enabled", "is_autocast_enabled"]
+__all__ += ["is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_anomaly_enabled"]
+__all__ += ["set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal"]
+__all__ += ["set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms", "vmap"]
 
 Generator, vmap = _core.Generator, func.vmap
 set_float32_matmul_precision = _core.set_float32_matmul_precision

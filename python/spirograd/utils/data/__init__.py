@@ -34,26 +34,7 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
-__all__ = [
-    "ArrayDataset",
-    "BatchSampler",
-    "ChainDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "DistributedSampler",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "StackDataset",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "WorkerInfo",
-    "default_collate",
-    "default_convert",
-    "get_worker_info",
-    "random_split",
-]
+__all__ = ["ArrayDataset", "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset"]
+__all__ += ["DistributedSampler", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset"]
+__all__ += ["Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "WorkerInfo", "default_collate"]
+__all__ += ["default_convert", "get_worker_info", "random_split"]

@@ -16,17 +16,8 @@ from ... import _core
 from ..._core import Generator, Tensor
 from ._mapped import opened, whole
 
-__all__ = [
-    "ArrayDataset",
-    "ChainDataset",
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "StackDataset",
-    "Subset",
-    "TensorDataset",
-    "random_split",
-]
+__all__ = ["ArrayDataset", "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset"]
+__all__ += ["TensorDataset", "random_split"]
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")

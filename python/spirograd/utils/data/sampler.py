@@ -12,15 +12,8 @@ from ..._core import Generator
 from ...distributed import environment
 from .dataset import permutation
 
-__all__ = [
-    "BatchSampler",
-    "DistributedSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
+__all__ = ["BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"]
+__all__ += ["WeightedRandomSampler"]
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -9,36 +9,11 @@ from .... import nn
 
 T = TypeVar("T")
 
-__all__ = [
-    "Attribute",
-    "Error",
-    "Final",
-    "ScriptFunction",
-    "ScriptModule",
-    "TracerWarning",
-    "annotate",
-    "export",
-    "freeze",
-    "ignore",
-    "interface",
-    "is_scripting",
-    "is_tracing",
-    "isinstance",
-    "load",
-    "optimize_for_inference",
-]
-__all__ += [
-    "_overload",
-    "_overload_method",
-    "_script_if_tracing",
-    "save",
-    "script",
-    "script_if_tracing",
-    "script_method",
-    "trace",
-    "trace_module",
-    "unused",
-]
+__all__ = ["Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export"]
+__all__ += ["freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load"]
+__all__ += ["optimize_for_inference"]
+__all__ += ["_overload", "_overload_method", "_script_if_tracing", "save", "script", "script_if_tracing"]
+__all__ += ["script_method", "trace", "trace_module", "unused"]
 
 
 class ScriptModule(nn.Module):
