@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "bind/answers.hpp"
 #include "bind/bound.hpp"
+#include "bind/source.hpp"
 #include "graph/build.hpp"
 #include "ops/list.hpp"
 
@@ -43,6 +44,29 @@ void set_precision(const std::string& precision) {
   for (size_t i = 0; i < std::size(precisions); ++i)
     if (precision == precisions[i]) return set_float32_precision(static_cast<Precision>(i));
   fail<ValueError>("set_float32_matmul_precision", "'" + precision + "' is unknown", "use highest, high or medium");
+}
+
+// ---- factors of two types ------------------------------------------------------------------------------------------------
+bool mixed_products = true;  // PyTorch has none
+void allow_mixed_products(bool allow) { mixed_products = allow; }
+
+// Once a line of the program, as Python does it.
+void warn_at_line(const std::string& message) {
+  static PyObject* const registry = check(PyDict_New());
+  const std::string line = running_line().str();
+  const size_t colon = line.rfind(':');
+  if (colon == line.npos) return;
+  check(PyErr_WarnExplicit(PyExc_UserWarning, message.c_str(), line.substr(0, colon).c_str(),
+                           std::stoi(line.substr(colon + 1)), nullptr, registry));
+}
+
+void on_mixed_factors(const char* op, DType a, DType b) {
+  const std::string types = std::string(name_of(a)) + " and " + name_of(b);
+  if (!mixed_products)
+    fail<TypeError>(op, "the factors should have the same dtype, but got " + types, "convert one with .to()");
+  if (is_float(a) && is_float(b) && (a == DType::float64 || b == DType::float64))
+    warn_at_line(std::string(op) + ": " + types + " are multiplied in float64, which is slow; convert the data with " +
+                 ".float(), or the net with .double()");
 }
 
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
@@ -111,6 +135,8 @@ const Callable callables[] = {
      "The precision that set_float32_matmul_precision() set." SG_EXAMPLE("sg.get_float32_matmul_precision()",
                                                                          "'highest'"),
      Scope::function},
+    {"_allow_mixed_products", bound<allow_mixed_products>, "allow: bool", "None",
+     "Whether the factors of a product may have two element types.", Scope::function},
     {"_attention", bound<sg::attention>,
      "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool, mask: Tensor | None = None, "
      "dropout: float = 0.0, generator: Generator | None = None",
@@ -131,6 +157,9 @@ const Callable callables[] = {
 
 }  // namespace
 
-void add_products(PyObject* module) { add_callables(module, callables); }
+void add_products(PyObject* module) {
+  listen_to_mixed_factors(on_mixed_factors);
+  add_callables(module, callables);
+}
 
 }  // namespace sg::bind

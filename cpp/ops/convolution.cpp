@@ -500,7 +500,7 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   Dims kernel;
   for (int d = 0; d < dims; ++d) kernel.push(weight.shape()[d + 2]);
-  const DType dtype = promote(input.dtype(), weight.dtype()), factors = factor_type(dtype, input.device());
+  const DType dtype = product_type(op, input, weight), factors = factor_type(dtype, input.device());
   Tensor whole = input;
   const Dims widths = widths_of(op, whole, padding, kernel, stride, dilation);
   Tensor x = as_image(cast(whole, factors), dims), w = as_image(cast(weight, factors), dims);
@@ -529,7 +529,7 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   const Dims padding = for_each_dimension(op, "padding", paddings, dims, 0);
   const Dims more = for_each_dimension(op, "output_padding", output_paddings, dims, 0);
-  const DType dtype = promote(input.dtype(), weight.dtype()), factors = factor_type(dtype, input.device());
+  const DType dtype = product_type(op, input, weight), factors = factor_type(dtype, input.device());
   const Tensor y = as_image(cast(input, factors), dims), w = as_image(cast(weight, factors), dims);
   Geometry g;
   g.stride = height_and_width(stride, 1), g.padding = height_and_width(padding, 0),

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -154,7 +155,7 @@ Term contracted(Term a, Term b, Needed needed) {
   if (a.x.dtype() == DType::boolean && b.x.dtype() == DType::boolean)
     fail<TypeError>("einsum", "booleans have no product", "convert to float32 or int32");
   if (rows.empty() && columns.empty()) {  // no product of matrices, and accurate in pairs: as matmul of vectors
-    const DType dtype = promote(left.dtype(), b.x.dtype()), wide = wide_of(dtype);
+    const DType dtype = product_type("einsum", left, b.x), wide = wide_of(dtype);
     const Tensor right = reshape(arranged(b, batch, summed, {}), {batches, 1, inner});
     out.x = reshape(cast(sum(cast(left, wide) * cast(right, wide), 1u << 2), dtype), shape);
     return out;

@@ -228,6 +228,9 @@ TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan
 Tensor median(const Tensor& x, bool leave_out_nan);
 
 // ---- products -----------------------------------------------------------------------------------------------------
+// Told of the types of a product's factors where these differ, before they are promoted; may throw.
+using MixedFactors = void (*)(const char* op, DType a, DType b);
+void listen_to_mixed_factors(MixedFactors listener);
 Tensor matmul(const Tensor& a, const Tensor& b);  // [..., m, k] [..., k, n] with broadcasting, 1-d too
 Tensor mm(const Tensor& input, const Tensor& mat2);
 Tensor bmm(const Tensor& input, const Tensor& mat2);

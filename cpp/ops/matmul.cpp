@@ -7,6 +7,8 @@
 namespace sg {
 namespace {
 
+MixedFactors mixed_factors = nullptr;
+
 Tensor swap_last(const Tensor& x) { return transpose(x, 1, 2); }
 
 bool turned(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] != 1; }
@@ -68,6 +70,13 @@ Tensor to_batch(const Tensor& x, const Dims& batch) {
 
 }  // namespace
 
+void listen_to_mixed_factors(MixedFactors listener) { mixed_factors = listener; }
+
+DType product_type(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() && mixed_factors) mixed_factors(op, a.dtype(), b.dtype());
+  return promote(a.dtype(), b.dtype());
+}
+
 namespace ops {
 const OpInfo Matmul{.name = "matmul",
                     .doc = "The matrix product: [m, k] @ [k, n] -> [m, n], batched or not.",
@@ -81,7 +90,7 @@ const OpInfo Matmul{.name = "matmul",
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.is_number() || b.is_number()) fail<TypeError>("matmul", "a number is no matrix", "multiply with *");
   check(a, b);
-  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);
+  const DType dtype = product_type("matmul", a, b), wide = wide_of(dtype);
   if (a.rank() == 1 && b.rank() == 1) return cast(sum(cast(a, wide) * cast(b, wide)), dtype);  // in pairs: accurate
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);

@@ -35,6 +35,9 @@ inline DType factor_type(DType dtype, DeviceId device) {
   return is_float(dtype) && device.is_gpu() ? dtype : wide_of(dtype);
 }
 
+// The type that both factors are promoted to; who listens to mixed factors hears of two types first.
+DType product_type(const char* op, const Tensor& a, const Tensor& b);
+
 struct ChooseAttributes {
   int dim;
 };

@@ -206,8 +206,18 @@ const OpInfo Stored{.name = "stored",
                     .stores = true};
 }  // namespace ops
 
+// Integers have no quotient by the number 0. Those by a tensor's zeros are 0, which no reader has to wait for.
+static void refuse_zero(const OpInfo& op, const Tensor& a, const Tensor& b) {
+  if (b->number.i != 0 || is_float(b.dtype()) || is_float(a.dtype())) return;
+  if (&op == &ops::FloorDivide || &op == &ops::TruncDivide || &op == &ops::Remainder || &op == &ops::Fmod)
+    fail<ValueError>(op.name, "integers are divided by 0 (ZeroDivisionError)", "use another number, or floats");
+}
+
 Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }
-Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b) { return pointwise(op, {a, b}); }
+Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b) {
+  if (b.is_number()) refuse_zero(op, a, b);
+  return pointwise(op, {a, b});
+}
 Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b, const Tensor& c) { return pointwise(op, {a, b, c}); }
 
 #define SG_FUNCTION(Op, name) \

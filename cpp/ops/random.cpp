@@ -79,6 +79,7 @@ constexpr Parameter parameter(const char* op, const char* fault) {
 const Parameter kParameters[] = {
     parameter("bernoulli", "a probability is not in [0, 1]"),
     parameter("bernoulli_", "a probability is not in [0, 1]"),
+    parameter("binary_cross_entropy", "an input or a target is not in [0, 1]"),
     parameter("binomial", "a probability is not in [0, 1], or a count is negative"),
     parameter("multinomial", "a weight is negative, infinite or NaN, or all of a row are 0"),
     parameter("normal", "a std is negative or NaN"),

@@ -381,7 +381,15 @@ def test_probabilities_of_0_and_1_have_finite_losses_and_gradients() -> None:
     losses = F.binary_cross_entropy(x, sg.tensor([0.0, 1.0, 1.0, 0.0]), reduction="none")
     losses.sum().backward()
     assert losses.tolist() == [0.0, 0.0, 100.0, 100.0] and all(map(math.isfinite, x.grad.tolist()))
-    assert math.isnan(F.binary_cross_entropy(sg.tensor([1.5]), sg.ones(1)).item())
+
+
+@pytest.mark.parametrize(("input", "target"), [(1.5, 1.0), (-1e-6, 0.0), (math.nan, 1.0), (0.5, 2.0)])
+def test_probabilities_outside_of_0_and_1_are_an_error_where_the_loss_is_read(input: float, target: float) -> None:
+    loss = F.binary_cross_entropy(sg.tensor([input, 0.5]), sg.tensor([target, 1.0]))
+    with pytest.raises(
+        ValueError, match=r"binary_cross_entropy: an input or a target is not in \[0, 1\] at .*test_losses"
+    ):
+        loss.item()
 
 
 def test_large_logits_do_not_overflow() -> None:

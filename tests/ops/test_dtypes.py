@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -131,3 +136,40 @@ def test_a_tensor_without_dimensions_wraps_to_the_type_of_the_others(device: sg.
     assert (a // b.clamp(1)).tolist() == [250, 250, 125] and (a * b).tolist() == [0, 250, 244]
     assert (a / (b + 1)).tolist() == [-6.0, -3.0, -2.0]
     assert sg.clamp(b, a, sg.tensor(300, dtype=sg.int32, device=device)).tolist() == [44, 44, 44]
+
+
+def test_a_product_of_float64_and_float32_warns_once_a_line(device: sg.Device) -> None:
+    wide, layer = sg.ones(4, 3, dtype=sg.float64, device=device), sg.nn.Linear(3, 2).to(device)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert layer(wide).dtype == sg.float64
+        sg.nn.Conv1d(3, 2, 1, device=device)(wide[..., None])
+    assert [(w.filename, w.lineno - told[0].lineno) for w in told] == [(__file__, 0), (__file__, 1)]
+    assert re.search(r"float64 and float32 are multiplied in float64.*\.float\(\)", str(told[0].message))
+
+
+@pytest.mark.filterwarnings("error")
+def test_other_products_of_two_types_are_quiet(device: sg.Device) -> None:
+    x = sg.ones(2, 2, device=device)
+    assert (x @ x.half()).dtype == (x.long() @ x).dtype == sg.float32
+    assert (x.double() @ x.double() * x).dtype == sg.float64
+
+
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda x: x // 0,
+        lambda x: x % 0,
+        lambda x: divmod(x, 0),
+        lambda x: x.fmod(0),
+        lambda x: x.div(0, rounding_mode="trunc"),
+        lambda x: x.floor_divide_(0),
+    ],
+)
+def test_integers_have_no_quotient_by_the_number_0(divide: Any, device: sg.Device) -> None:
+    x = sg.tensor([1, 2], device=device)
+    with pytest.raises(ValueError, match="integers are divided by 0"):
+        divide(x)
+    assert x.tolist() == [1, 2] and (x // sg.tensor([0, 2], device=device)).tolist() == [0, 1]
+    assert (x // 0.0).tolist() == [math.inf, math.inf]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ... import _core
 from ..._core import (
     Tensor,
     cross_entropy,
@@ -246,15 +247,20 @@ def binary_cross_entropy(
     """Computes -(target log(input) + (1 - target) log(1 - input)), with logarithms of at least -100.
 
     Args:
-        input: predicted probabilities, a tensor of any shape; values outside [0, 1] give NaN.
+        input: predicted probabilities, a tensor of any shape.
         target: the true probabilities, of the same shape.
         weight: the weight of each element, of a shape that broadcasts.
+
+    Raises:
+        ValueError: an input or a target is not in [0, 1]; raised by the next read.
 
     Example:
         >>> sg.nn.functional.binary_cross_entropy(sg.tensor([0.0, 1.0]), sg.tensor([0.0, 0.0])).item()
         50.0
     """
     _same_shape("binary_cross_entropy", input, target)
+    good = (input >= 0) & (input <= 1) & (target >= 0) & (target <= 1)
+    input = _core._check_parameter("binary_cross_entropy", input, good)
     losses = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
     return _reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
 
