@@ -651,3 +651,18 @@ def test_an_attribute_keeps_its_kind(name: str, value: Any, message: str) -> Non
     assert not list(layer.buffers()) and "count" in dict(layer.named_parameters())
     layer.weight = None
     assert "weight" not in dict(layer.named_parameters())
+
+
+def test_a_state_that_does_not_fit_names_all_that_is_wrong() -> None:
+    small, large = (nn.Sequential(nn.Linear(3, n), nn.Linear(n, 2)) for n in (2, 4))
+    state = large.state_dict()
+    state["x"] = state.pop("0.weight")
+    with pytest.raises(ValueError, match=r"missing \['0.weight'\], unexpected \['x'\]; 0.bias has .*; 1.weight has "):
+        small.load_state_dict(state)
+
+
+def test_a_lazy_layer_keeps_its_parameters_without_shape_in_a_pickle() -> None:
+    lazy = nn.Sequential(nn.LazyLinear(4, dtype=sg.float64), nn.LazyBatchNorm1d(dtype=sg.float64))
+    again = pickle.loads(pickle.dumps(lazy))
+    assert type(again[0]) is nn.LazyLinear and again[0].has_uninitialized_params()
+    assert again(sg.ones(5, 3, dtype=sg.float64)).dtype == sg.float64 and again[0].weight.shape == (4, 3)

@@ -91,17 +91,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if isinstance(module, Linear):
                 module.reset_parameters()
 
-    def forward(self, input: Tensor, target: Tensor) -> ASMoutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
         """Returns the logarithms of the probabilities of the targets, and the loss.
 
         Args:
-            input: [n, in_features], or [in_features].
-            target: the true classes, [n], or a scalar.
+            input_: [n, in_features], or [in_features].
+            target_: the true classes, [n], or a scalar.
 
         Raises:
             ValueError: the shapes do not fit.
             IndexError: a class is out of range; raised by the next read.
         """
+        input, target = input_, target_
         if input.shape[:-1] != target.shape or input.ndim not in (1, 2):
             raise ValueError(
                 f"AdaptiveLogSoftmaxWithLoss: input {list(input.shape)} and target {list(target.shape)}; "

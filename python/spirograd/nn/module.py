@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ from .summary import Summary, summary
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = ["LoadResult", "Module", "TensorModule"]
+__all__ = ["LoadResult", "Module", "StateError", "TensorModule"]
 
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
@@ -39,15 +39,33 @@ class LoadResult(NamedTuple):
     unexpected_keys: list[str]
 
     def check(self) -> None:
-        """Raises ValueError if there are missing or unexpected names."""
+        """Raises StateError if there are missing or unexpected names."""
         if self.missing_keys or self.unexpected_keys:
-            names = f"missing {self.missing_keys}, unexpected {self.unexpected_keys}"
-            raise ValueError(f"load_state_dict: {names}; use the same model")
+            raise StateError(self, {})
 
     def __repr__(self) -> str:
         if not (self.missing_keys or self.unexpected_keys):
             return "<All keys matched successfully>"
         return f"LoadResult(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class StateError(ValueError):
+    """What load_state_dict() cannot load.
+
+    Args:
+        names: the missing and the unexpected names, as far as they matter.
+        shapes: of each tensor whose shape differs, that of the module's and that of the state's.
+    """
+
+    def __init__(self, names: LoadResult, shapes: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> None:
+        self.names, self.shapes = names, shapes
+        differ = [f"{name} has shape {list(own)}, the state {list(given)}" for name, (own, given) in shapes.items()]
+        if any(names):
+            differ.insert(0, f"missing {names.missing_keys}, unexpected {names.unexpected_keys}")
+        super().__init__(f"load_state_dict: {'; '.join(differ)}; use the same model")
+
+    def __reduce__(self) -> Any:
+        return StateError, (self.names, self.shapes)
 
 
 def _check_kind(op: str, name: str, value: Any, kind: Any, wanted: str) -> None:
@@ -498,7 +516,8 @@ class Module:
 
         Raises:
             TypeError: state_dict is not a dict.
-            ValueError: names (if strict) or shapes differ; nothing was copied, unless a hook checks the names later.
+            ValueError: names (if strict) or shapes differ: all that do; nothing was copied, unless a hook checks the
+                names later.
 
         Example:
             >>> layer = sg.nn.Linear(2, 1, bias=False)
@@ -518,16 +537,15 @@ class Module:
         missing += [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
         unexpected += [name for name in state_dict if name not in own]
         result, after = LoadResult(missing, unexpected), self._state_hooks("load")
-        if strict and not after:
-            result.check()
         values = {k: _like(own[k], _tensor(v)) for k, v in state_dict.items() if k in own}
-        differ = [
-            f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
+        differ = {
+            name: (tuple(own[name].shape), tuple(value.shape))
             for name, value in values.items()
             if value.shape != own[name].shape and not isinstance(own[name], UninitializedParameter)
-        ]
-        if differ:
-            raise ValueError(f"load_state_dict: {'; '.join(differ)}; use the same model")
+        }
+        wrong_names = result if strict and not after else LoadResult([], [])
+        if differ or any(wrong_names):
+            raise StateError(wrong_names, differ)
         with no_grad():
             for name, value in values.items():
                 mine = own[name]

@@ -49,6 +49,9 @@ class UninitializedParameter(Parameter):
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return UninitializedParameter, (self.requires_grad, self.device, self.dtype)
+
     def become(self, value: Tensor) -> None:
         """Becomes an ordinary parameter with this value."""
         with no_grad():

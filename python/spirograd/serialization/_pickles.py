@@ -70,6 +70,14 @@ class ParameterOf:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutShape:
+    """A parameter of a lazy layer, and the name of its type, if it has another than the default."""
+
+    requires_grad: bool
+    dtype: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Sparse:
     """A sparse tensor of such tensors, and its layout."""
 
@@ -118,6 +126,12 @@ def _parameter(view: Any, requires_grad: Any, *_: Any) -> ParameterOf:
     if not isinstance(view, View) or type(requires_grad) is not bool:
         raise ValueError("a parameter is not a tensor")
     return ParameterOf(view, requires_grad)
+
+
+def _without_shape(requires_grad: Any = True, place: Any = None, dtype: Any = None) -> WithoutShape:
+    if type(requires_grad) is not bool or not (dtype is None or isinstance(dtype, Name)):
+        raise ValueError("a parameter without a shape is not described as such")
+    return WithoutShape(requires_grad, dtype.name if dtype else None)
 
 
 def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = None) -> Stored:
@@ -196,6 +210,7 @@ def _calls(met: Met, room: Room) -> Calls:
         "torch._utils._rebuild_tensor_v2": view,
         "torch._utils._rebuild_parameter": _parameter,
         "torch._utils._rebuild_parameter_with_state": _parameter,
+        "torch.nn.parameter.UninitializedParameter": _without_shape,
         "torch._utils._rebuild_sparse_tensor": _sparse,
         "torch.serialization._get_layout": _layout,
         "torch.Size": _whole,

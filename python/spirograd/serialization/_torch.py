@@ -25,6 +25,7 @@ from ._pickles import (
     Sparse,
     Stored,
     View,
+    WithoutShape,
     allowed,
     follow,
     kept_kinds,
@@ -93,6 +94,10 @@ class Maker:
             from ..nn.parameter import Parameter  # most files have none
 
             return Parameter(self.made(x.view, depth), x.requires_grad)
+        if isinstance(x, WithoutShape):
+            from ..nn.parameter import UninitializedParameter
+
+            return UninitializedParameter(x.requires_grad, dtype=TYPES.get(x.dtype or ""))
         if isinstance(x, Sparse):
             return self.sparse(x, depth)
         if isinstance(x, DeviceName):

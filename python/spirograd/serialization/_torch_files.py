@@ -125,10 +125,18 @@ class Pickle:
 
     def tensor(self, x: Any, where: str) -> None:
         """The tensor, as a parameter if it is one: _rebuild_parameter(tensor, requires_grad, hooks)."""
-        from ..nn.parameter import Parameter  # late: nn is larger than files need
+        from ..nn.parameter import Parameter, UninitializedParameter  # late: nn is larger than files need
 
         if id(x) in self.numbers:
             self.code += b"j" + struct.pack("<I", self.numbers[id(x)])
+        elif isinstance(x, UninitializedParameter):  # UninitializedParameter(requires_grad, device, dtype)
+            self.name("torch.nn.parameter", "UninitializedParameter")
+            self.code += b"("
+            self.write(x.requires_grad, where, 0)
+            self.write(None, where, 0)
+            self.name("torch", x.dtype.name)
+            self.code += b"tR"
+            self.met(x)
         elif isinstance(x, Parameter):
             self.name("torch._utils", "_rebuild_parameter")
             self.code += b"("

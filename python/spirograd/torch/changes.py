@@ -16,7 +16,7 @@ from ..distributions import Distribution
 from ..nn import loss
 from ..nn._attributes import see_only_modules
 from ..nn.functional.dropout import _drop
-from ..nn.module import LoadResult
+from ..nn.module import LoadResult, StateError
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
@@ -333,16 +333,30 @@ def _missing(self: nn.Module, name: str) -> Any:
 
 
 def _load_state_dict(original: Callable[..., Any]) -> Callable[..., Any]:
-    """load_state_dict() whose mistakes are RuntimeErrors: programs catch these."""
+    """load_state_dict() whose mistakes are RuntimeErrors in PyTorch's form: programs catch these, and read them."""
 
     @functools.wraps(original)
     def load_state_dict(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
+        except StateError as error:
+            lines = "".join(f"\n\t{line}" for line in _faults(error))
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:{lines}") from None
         except ValueError as error:
             raise RuntimeError(str(error)) from None
 
     return load_state_dict
+
+
+def _faults(error: StateError) -> Iterator[str]:
+    for kind, names in (("Missing", error.names.missing_keys), ("Unexpected", error.names.unexpected_keys)):
+        if names:
+            yield f"{kind} key(s) in state_dict: {', '.join(f'{chr(34)}{name}{chr(34)}' for name in names)}. "
+    for name, (own, given) in error.shapes.items():
+        yield (
+            f"size mismatch for {name}: copying a param with shape {Size(given)} from checkpoint, "
+            f"the shape in current model is {Size(own)}."
+        )
 
 
 def _ordered(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._core import Tensor
+from ..._core import Tensor, dtype
 from .linear import linear
 from .loss import cross_entropy
 
@@ -20,12 +20,14 @@ class LinearCrossEntropyOptions:
         batch_chunk_size: the number of rows of the input in a piece; without effect.
         chunking_method: how PyTorch chooses the pieces; without effect.
         acc_policy: how PyTorch adds up the pieces; without effect.
+        acc_dtype: the type in which PyTorch adds them up; without effect: sums are of float32 or wider here.
     """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
     acc_policy: str = "auto"
+    acc_dtype: dtype | None = None
 
 
 def linear_cross_entropy(
