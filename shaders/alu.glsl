@@ -15,45 +15,45 @@ float alu_infinity() { return uintBitsToFloat(0x7f800000u); }
 
 float alu_abs(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0x7fffffffu); }
 int alu_abs(int a) { return a < 0 ? -a : a; }
-int64_t alu_abs(int64_t a) { return a < 0 ? -a : a; }
+int64 alu_abs(int64 a) { return a < 0 ? -a : a; }
 bool alu_abs(bool a) { return a; }
 
 float alu_maximum(float a, float b) { return a >= b || alu_nan(a) ? a : b; }
 int alu_maximum(int a, int b) { return a < b ? b : a; }
-int64_t alu_maximum(int64_t a, int64_t b) { return a < b ? b : a; }
+int64 alu_maximum(int64 a, int64 b) { return a < b ? b : a; }
 bool alu_maximum(bool a, bool b) { return a || b; }
 float alu_minimum(float a, float b) { return a <= b || alu_nan(a) ? a : b; }
 int alu_minimum(int a, int b) { return b < a ? b : a; }
-int64_t alu_minimum(int64_t a, int64_t b) { return b < a ? b : a; }
+int64 alu_minimum(int64 a, int64 b) { return b < a ? b : a; }
 bool alu_minimum(bool a, bool b) { return a && b; }
 
 float alu_select(bool c, float a, float b) { return c ? a : b; }
 int alu_select(bool c, int a, int b) { return c ? a : b; }
-int64_t alu_select(bool c, int64_t a, int64_t b) { return c ? a : b; }
+int64 alu_select(bool c, int64 a, int64 b) { return c ? a : b; }
 bool alu_select(bool c, bool a, bool b) { return c ? a : b; }
 
 // Float to integer truncates; NaN and what does not fit give the smallest integer. Integers wrap around.
 bool alu_cast_boolean(bool x) { return x; }
 bool alu_cast_boolean(int x) { return x != 0; }
-bool alu_cast_boolean(int64_t x) { return x != 0; }
+bool alu_cast_boolean(int64 x) { return x != 0; }
 bool alu_cast_boolean(float x) { return (floatBitsToUint(x) & 0x7fffffffu) != 0u; }
 int alu_cast_int32(bool x) { return x ? 1 : 0; }
 int alu_cast_int32(int x) { return x; }
-int alu_cast_int32(int64_t x) { return int(x); }
+int alu_cast_int32(int64 x) { return int(x); }
 int alu_cast_int32(float x) {
   bool fits = x >= -2147483648.0 && x < 2147483648.0;
   return fits ? int(fits ? x : 0.0) : int(0x80000000u);
 }
-int64_t alu_cast_int64(bool x) { return x ? int64_t(1) : int64_t(0); }
-int64_t alu_cast_int64(int x) { return int64_t(x); }
-int64_t alu_cast_int64(int64_t x) { return x; }
-int64_t alu_cast_int64(float x) {
+int64 alu_cast_int64(bool x) { return x ? int64(1) : int64(0); }
+int64 alu_cast_int64(int x) { return int64(x); }
+int64 alu_cast_int64(int64 x) { return x; }
+int64 alu_cast_int64(float x) {
   bool fits = x >= -9223372036854775808.0 && x < 9223372036854775808.0;
-  return fits ? int64_t(fits ? x : 0.0) : (int64_t(1) << 63);
+  return fits ? int64(fits ? x : 0.0) : (int64(1) << 63);
 }
 float alu_cast_float32(bool x) { return x ? 1.0 : 0.0; }
 float alu_cast_float32(int x) { return float(x); }
-float alu_cast_float32(int64_t x) { return float(x); }
+float alu_cast_float32(int64 x) { return float(x); }
 float alu_cast_float32(float x) { return x; }
 
 // The bits of a positive finite x as m * 2^e, with m in [1, 2).
@@ -285,10 +285,10 @@ int alu_pow(int x, int y) {
   }
   return result;
 }
-int64_t alu_pow(int64_t x, int64_t y) {
+int64 alu_pow(int64 x, int64 y) {
   if (y < 0) return x == 1 || x == -1 ? ((y & 1) != 0 ? x : 1) : 0;
-  int64_t result = 1;
-  for (int64_t base = x; y > 0; y >>= 1) {
+  int64 result = 1;
+  for (int64 base = x; y > 0; y >>= 1) {
     result = (y & 1) != 0 ? result * base : result;
     base = base * base;
   }

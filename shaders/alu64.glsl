@@ -1,7 +1,7 @@
 // Machine functions in double precision: included by alu.glsl where SG_FLOAT64 is defined. Twin: cpp/math/alu*.inl.
 
-uint64_t alu_bits64(double x) { return packUint2x32(unpackDouble2x32(x)); }
-double alu_double(uint64_t b) { return packDouble2x32(unpackUint2x32(b)); }
+uint64 alu_bits64(double x) { return packUint2x32(unpackDouble2x32(x)); }
+double alu_double(uint64 b) { return packDouble2x32(unpackUint2x32(b)); }
 bool alu_nan(double x) {
   uvec2 b = unpackDouble2x32(x);
   uint high = b.y & 0x7fffffffu;
@@ -32,14 +32,14 @@ int alu_cast_int32(double x) {
   bool fits = x >= -2147483648.0lf && x < 2147483648.0lf;
   return fits ? int(fits ? x : 0.0lf) : int(0x80000000u);
 }
-int64_t alu_cast_int64(double x) {
+int64 alu_cast_int64(double x) {
   bool fits = x >= -9223372036854775808.0lf && x < 9223372036854775808.0lf;
-  return fits ? int64_t(fits ? x : 0.0lf) : (int64_t(1) << 63);
+  return fits ? int64(fits ? x : 0.0lf) : (int64(1) << 63);
 }
 float alu_cast_float32(double x) { return float(x); }
 double alu_cast_float64(bool x) { return x ? 1.0lf : 0.0lf; }
 double alu_cast_float64(int x) { return double(x); }
-double alu_cast_float64(int64_t x) { return double(x); }
+double alu_cast_float64(int64 x) { return double(x); }
 double alu_cast_float64(float x) { return double(x); }
 double alu_cast_float64(double x) { return x; }
 
@@ -216,8 +216,8 @@ const uint alu_two_over_pi[39] = uint[39](
     0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
     0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
     0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u);
-uint64_t alu_word(uint i, uint shift) {
-  return uint64_t(alu_join(alu_two_over_pi[i], alu_two_over_pi[i + 1u], shift));
+uint64 alu_word(uint i, uint shift) {
+  return uint64(alu_join(alu_two_over_pi[i], alu_two_over_pi[i + 1u], shift));
 }
 
 // |x| = quarter * pi/2 + hi + lo.
@@ -227,23 +227,23 @@ void alu_reduce(double x, out double hi, out double lo, out uint quarter) {
   bool small = exponent < 1022u;
   uint offset = small ? 0u : exponent - 1013u;
   uint i = offset >> 5, shift = offset & 31u;
-  uint64_t m0 = uint64_t((b.y & 0xfffffu) | 0x100000u), m1 = uint64_t(b.x), low32 = uint64_t(0xffffffffu);
-  uint64_t w0 = alu_word(i, shift), w1 = alu_word(i + 1u, shift), w2 = alu_word(i + 2u, shift);
-  uint64_t w3 = alu_word(i + 3u, shift), w4 = alu_word(i + 4u, shift), w5 = alu_word(i + 5u, shift);
-  uint64_t p1 = w1 * m1, p2 = w2 * m1, p3 = w3 * m1, p4 = w4 * m1;
-  uint64_t q1 = w1 * m0, q2 = w2 * m0, q3 = w3 * m0, q4 = w4 * m0, q5 = w5 * m0;
-  uint64_t a3 = (p3 & low32) + (p4 >> 32) + (q4 & low32) + (q5 >> 32);
-  uint64_t a2 = (a3 >> 32) + (p2 & low32) + (p3 >> 32) + (q3 & low32) + (q4 >> 32);
-  uint64_t a1 = (a2 >> 32) + (p1 & low32) + (p2 >> 32) + (q2 & low32) + (q3 >> 32);
-  uint64_t a0 = (a1 >> 32) + w0 * m1 + (p1 >> 32) + (q1 & low32) + (q2 >> 32);
-  uint64_t angle_hi = (a0 << 32) | (a1 & low32), angle_lo = (a2 << 32) | (a3 & low32);
-  uint turn = uint((angle_hi + (uint64_t(1) << 61)) >> 62);
-  uint64_t part = angle_hi - (uint64_t(turn) << 62);
-  bool below = (part >> 63) != uint64_t(0);
-  uint64_t h = below ? ~part : part, l = below ? ~angle_lo : angle_lo;
+  uint64 m0 = uint64((b.y & 0xfffffu) | 0x100000u), m1 = uint64(b.x), low32 = uint64(0xffffffffu);
+  uint64 w0 = alu_word(i, shift), w1 = alu_word(i + 1u, shift), w2 = alu_word(i + 2u, shift);
+  uint64 w3 = alu_word(i + 3u, shift), w4 = alu_word(i + 4u, shift), w5 = alu_word(i + 5u, shift);
+  uint64 p1 = w1 * m1, p2 = w2 * m1, p3 = w3 * m1, p4 = w4 * m1;
+  uint64 q1 = w1 * m0, q2 = w2 * m0, q3 = w3 * m0, q4 = w4 * m0, q5 = w5 * m0;
+  uint64 a3 = (p3 & low32) + (p4 >> 32) + (q4 & low32) + (q5 >> 32);
+  uint64 a2 = (a3 >> 32) + (p2 & low32) + (p3 >> 32) + (q3 & low32) + (q4 >> 32);
+  uint64 a1 = (a2 >> 32) + (p1 & low32) + (p2 >> 32) + (q2 & low32) + (q3 >> 32);
+  uint64 a0 = (a1 >> 32) + w0 * m1 + (p1 >> 32) + (q1 & low32) + (q2 >> 32);
+  uint64 angle_hi = (a0 << 32) | (a1 & low32), angle_lo = (a2 << 32) | (a3 & low32);
+  uint turn = uint((angle_hi + (uint64(1) << 61)) >> 62);
+  uint64 part = angle_hi - (uint64(turn) << 62);
+  bool below = (part >> 63) != uint64(0);
+  uint64 h = below ? ~part : part, l = below ? ~angle_lo : angle_lo;
   precise double t0 = alu_counted(unpackUint2x32(h >> 9)) * 1.1102230246251565e-16lf;
-  precise double t1 = alu_counted(unpackUint2x32(((h & uint64_t(511u)) << 43) | (l >> 21))) * 2.4651903288156619e-32lf;
-  precise double t2 = alu_counted(unpackUint2x32(l & uint64_t(0x1fffffu))) * 1.1754943508222875e-38lf;
+  precise double t1 = alu_counted(unpackUint2x32(((h & uint64(511u)) << 43) | (l >> 21))) * 2.4651903288156619e-32lf;
+  precise double t2 = alu_counted(unpackUint2x32(l & uint64(0x1fffffu))) * 1.1754943508222875e-38lf;
   precise double th = t0 + t1, tl = ((t0 - th) + t1) + t2;
 
   precise double t = alu_head(th);

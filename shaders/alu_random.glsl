@@ -18,18 +18,18 @@ uvec4 alu_philox(uvec4 c, uvec2 k) {
   return c;
 }
 #undef ROUNDS
-uvec4 alu_block(int64_t index, int64_t seed, int64_t offset) {
-  uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
+uvec4 alu_block(int64 index, int64 seed, int64 offset) {
+  uint64 i = uint64(index), s = uint64(seed), o = uint64(offset);
   return alu_philox(uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32)), uvec2(uint(s), uint(s >> 32)));
 }
 // The four words from an index on that is a multiple of four.
-ivec4 alu_random_bits4(int64_t index, int64_t seed, int64_t offset) { return ivec4(alu_block(index, seed, offset)); }
+ivec4 alu_random_bits4(int64 index, int64 seed, int64 offset) { return ivec4(alu_block(index, seed, offset)); }
 
 // Elsewhere an invocation asks for the words of a block one after the other: the last block is kept.
 uvec4 alu_block_words;
-int64_t alu_block_number, alu_block_seed, alu_block_offset;
+int64 alu_block_number, alu_block_seed, alu_block_offset;
 bool alu_block_there = false;
-bool alu_next_block(int64_t index, int64_t seed, int64_t offset) {
+bool alu_next_block(int64 index, int64 seed, int64 offset) {
   if (alu_block_there && index >> 2 == alu_block_number && seed == alu_block_seed && offset == alu_block_offset)
     return false;
   alu_block_there = true;
@@ -39,20 +39,20 @@ bool alu_next_block(int64_t index, int64_t seed, int64_t offset) {
   alu_block_words = alu_block(index, seed, offset);
   return true;
 }
-float alu_pick(vec4 v, int64_t index) {
+float alu_pick(vec4 v, int64 index) {
   uint at = uint(index) & 3u;
   return (at & 2u) != 0u ? ((at & 1u) != 0u ? v.w : v.z) : ((at & 1u) != 0u ? v.y : v.x);
 }
-int alu_random_bits(int64_t index, int64_t seed, int64_t offset) {
+int alu_random_bits(int64 index, int64 seed, int64 offset) {
   alu_next_block(index, seed, offset);
   uint at = uint(index) & 3u;
   uvec4 w = alu_block_words;
   return int((at & 2u) != 0u ? ((at & 1u) != 0u ? w.w : w.z) : ((at & 1u) != 0u ? w.y : w.x));
 }
-int64_t alu_random_wide(int64_t index, int64_t seed, int64_t offset) {
+int64 alu_random_wide(int64 index, int64 seed, int64 offset) {
   alu_next_block(index << 1, seed, offset);
   uvec2 w = (uint(index) & 1u) != 0u ? alu_block_words.zw : alu_block_words.xy;
-  return int64_t(w.x & 0x7fffffffu) << 31 | int64_t(w.y & 0x7fffffffu);
+  return int64(w.x & 0x7fffffffu) << 31 | int64(w.y & 0x7fffffffu);
 }
 float alu_unit_float(int bits) {
   precise float unit = float(int(uint(bits) >> 8)) * 5.96046448e-8;
@@ -88,12 +88,12 @@ vec2 alu_normal_pair(uint word_u, uint word_v) {
 vec4 alu_normals_of(uvec4 words) {
   return vec4(alu_normal_pair(words.x, words.y), alu_normal_pair(words.z, words.w));
 }
-vec4 alu_random_normal4(int64_t index, int64_t seed, int64_t offset) {
+vec4 alu_random_normal4(int64 index, int64 seed, int64 offset) {
   return alu_normals_of(alu_block(index, seed, offset));
 }
 vec4 alu_block_normals;
 bool alu_normals_there = false;
-float alu_random_normal(int64_t index, int64_t seed, int64_t offset) {
+float alu_random_normal(int64 index, int64 seed, int64 offset) {
   if (alu_next_block(index, seed, offset)) alu_normals_there = false;
   if (!alu_normals_there) {
     alu_normals_there = true;

@@ -11,16 +11,16 @@ int alu_fmod(int a, int b) {  // GLSL leaves % of negative numbers open
 }
 int alu_shift_left(int a, int b) { return b >= 0 && b < 32 ? a << int(b) : 0; }
 int alu_shift_right(int a, int b) { return a >> (b >= 0 && b < 31 ? int(b) : 31); }
-int64_t alu_div(int64_t a, int64_t b) {
-  int64_t q = a / (b == 0l || b == -1l ? 1l : b);
+int64 alu_div(int64 a, int64 b) {
+  int64 q = a / (b == 0l || b == -1l ? 1l : b);
   return b == 0l ? 0l : (b == -1l ? -a : q);
 }
-int64_t alu_fmod(int64_t a, int64_t b) {  // GLSL leaves % of negative numbers open
-  int64_t r = a - a / (b == 0l || b == -1l ? 1l : b) * b;
+int64 alu_fmod(int64 a, int64 b) {  // GLSL leaves % of negative numbers open
+  int64 r = a - a / (b == 0l || b == -1l ? 1l : b) * b;
   return b == 0l || b == -1l ? 0l : r;
 }
-int64_t alu_shift_left(int64_t a, int64_t b) { return b >= 0l && b < 64l ? a << int(b) : 0l; }
-int64_t alu_shift_right(int64_t a, int64_t b) { return a >> (b >= 0l && b < 63l ? int(b) : 63); }
+int64 alu_shift_left(int64 a, int64 b) { return b >= 0l && b < 64l ? a << int(b) : 0l; }
+int64 alu_shift_right(int64 a, int64 b) { return a >> (b >= 0l && b < 63l ? int(b) : 63); }
 
 float alu_rint(float a) {
   float size = alu_abs(a);
@@ -65,19 +65,19 @@ double alu_floor(double a) {
   precise double below = y - 1.0lf;
   return y > a ? below : y;
 }
-uint64_t alu_whole(uint64_t b, out int exponent) {
+uint64 alu_whole(uint64 b, out int exponent) {
   bool denormal = b < 0x0010000000000000ul;
-  uint64_t v = denormal ? alu_bits64(alu_counted(unpackUint2x32(b & 0x000ffffffffffffful))) : b;
+  uint64 v = denormal ? alu_bits64(alu_counted(unpackUint2x32(b & 0x000ffffffffffffful))) : b;
   exponent = int(v >> 52) - (denormal ? 2149 : 1075);
   return (v & 0x000ffffffffffffful) | 0x0010000000000000ul;
 }
 double alu_fmod(double a, double b) {
-  uint64_t sign = 0x8000000000000000ul, infinite = 0x7ff0000000000000ul;
-  uint64_t ua = alu_bits64(a) & ~sign, ub = alu_bits64(b) & ~sign;
-  if (ua >= infinite || ub > infinite || ub == 0ul) return alu_make_nan64();
+  uint64 sign = 0x8000000000000000ul, infinite = 0x7ff0000000000000ul;
+  uint64 ua = alu_bits64(a) & ~sign, ub = alu_bits64(b) & ~sign;
+  if (ua >= infinite || ub > infinite || ub == uint64(0)) return alu_make_nan64();
   if (ua < ub) return a;
   int ea, eb;
-  uint64_t x = alu_whole(ua, ea), y = alu_whole(ub, eb), digits = x % y;
+  uint64 x = alu_whole(ua, ea), y = alu_whole(ub, eb), digits = x % y;
   for (int left = ea - eb; left > 0; left -= 11) digits = (digits << min(left, 11)) % y;
   uvec2 halves = unpackUint2x32(digits);
   double r = alu_scale(double(halves.y) * 4294967296.0lf + double(halves.x), eb);

@@ -51,12 +51,14 @@ uint tx = thread / 32 % (kTx / 8) * 8 + thread % 8, ty = thread / (4 * kTx) * 4 
 uint row_of(uint r) { return r * kTy + ty; }
 uint col_of(uint c) { return c * kTx + tx; }
 
-uint64_t address(Rows m, uint row, uint unit) { return m.from + BYTES * (uint64_t(row) * uint64_t(m.step) + 4 * unit); }
+Address address(Rows m, uint row, uint unit) {
+  return address_add(m.from, BYTES * (Offset(row) * Offset(m.step) + 4 * unit));
+}
 
 // Zeros where there is none.
 vec4 unit_of(Rows m, uint row, uint unit) {
   vec4 x = vec4(0);
-  const uint64_t at = address(m, row, unit);
+  const Address at = address(m, row, unit);
   [[unroll]] for (uint l = 0; l < 4; ++l)
     if (row < m.count && 4 * unit + l < m.size) x[l] = LOAD(MEMORY(at).at[l]);
   return x;
@@ -156,7 +158,7 @@ void store(Rows m, uint first, vec4 sum[THREAD_ROWS * kUnits]) {
     [[unroll]] for (uint n = 0; n < kUnits; ++n) {
       const uint row = first + row_of(r), unit = n * kTx + tx;
       if (row >= m.count || 4 * unit >= m.size) continue;
-      const uint64_t at = address(m, row, unit);
+      const Address at = address(m, row, unit);
       if (m.whole) {
         MEMORY4(at).at[0] = STORE4(sum[r * kUnits + n]);
       } else {
@@ -192,13 +194,14 @@ void to_scores(inout float s[THREAD_ROWS * THREAD_COLS], uint row0, uint col0, u
 #ifdef PART_KEYS
 // What attention_join.glsl reads: the sum of a part of the keys, its maximum and its sum of weights.
 void put_part(uint row, uint r, float high, float total, vec4 sum[THREAD_ROWS * kUnits]) {
-  const uint64_t at = (uint64_t(batch * heads + head) * queries + row) * parts_of_keys + part;
+  const Offset at = (Offset(batch * heads + head) * queries + row) * parts_of_keys + part;
   [[unroll]] for (uint n = 0; n < kUnits; ++n)
     [[unroll]] for (uint l = 0; l < 4; ++l)
-      if (4 * (n * kTx + tx) + l < E) Float32(tensor(3) + 4 * (at * E + 4 * (n * kTx + tx) + l)).at[0] = keep_scale * sum[r * kUnits + n][l];
+      if (4 * (n * kTx + tx) + l < E)
+        Float32(address_add(tensor(3), 4 * (at * E + 4 * (n * kTx + tx) + l))).at[0] = keep_scale * sum[r * kUnits + n][l];
   if (tx == 0) {
-    Float32(tensor(4) + 8 * at).at[0] = high;
-    Float32(tensor(4) + 8 * at).at[1] = total;
+    Float32(address_add(tensor(4), 8 * at)).at[0] = high;
+    Float32(address_add(tensor(4), 8 * at)).at[1] = total;
   }
 }
 #endif

@@ -53,7 +53,8 @@ void stage(uint to, Rows m, uint first, uint count, uint pitch) {
   for (uint i = thread; i < count * (pitch - 1); i += kThreads) {
     const uint row = first + i / (pitch - 1), unit = i % (pitch - 1);
     uvec4 x = uvec4(0);
-    if (row < m.count && 8 * unit < m.size) x = Eight(m.from + 2 * (uint64_t(row) * uint64_t(m.step) + 8 * unit)).at;
+    if (row < m.count && 8 * unit < m.size)
+      x = Eight(address_add(m.from, 2 * (Offset(row) * Offset(m.step) + 8 * unit))).at;
     halves[to + i / (pitch - 1) * pitch + unit] = x;
   }
 }
@@ -98,7 +99,7 @@ void store(Rows m, uint row, uint col, float by) {  // a fragment that lies in s
     const uint at = u + lane, r = at / (N / 8), c = at % (N / 8);
     if (at >= M * N / 8 || row + r >= m.count || col + 8 * c >= m.size) continue;
     const uint from = own_score + r * (N / 4) + 2 * c;
-    Eight(m.from + 2 * (uint64_t(row + r) * uint64_t(m.step) + col + 8 * c)).at =
+    Eight(address_add(m.from, 2 * (Offset(row + r) * Offset(m.step) + col + 8 * c))).at =
         packed(by * scores[from], by * scores[from + 1]);
   }
 }

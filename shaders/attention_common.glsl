@@ -15,7 +15,7 @@ const float kNothing = -3.0e38, kLeast = -2.0e38;  // the maximum of no scores; 
 // Rows of a matrix in global memory: where they begin, elements from one to the next, how many there are, elements of
 // each.
 struct Rows {
-  uint64_t from;
+  Address from;
   uint step, count, size;
   bool whole;  // units of four are aligned
 };
@@ -23,7 +23,7 @@ struct Rows {
 // Matrix `own` of tensor `i`, whose strides are the `strides`-th.
 Rows matrix(int i, int strides, uint own, uint count, uint size) {
   const int at = 16 + 3 * strides;
-  const uint64_t from = tensor(i) + uint64_t(BYTES * (batch * word(at) + own * word(at + 1)));
+  const Address from = address_add(tensor(i), Offset(BYTES * (batch * word(at) + own * word(at + 1))));
   const uint step = uint(word(at + 2));
   return Rows(from, step, count, size, size % 4 == 0 && ((uint(from) | BYTES * step) & (4 * BYTES - 1)) == 0);
 }
@@ -31,7 +31,7 @@ Rows matrix(int i, int strides, uint own, uint count, uint size) {
 #if BYTES == 4
 // Four float32 of a row that has them.
 vec4 four_of(Rows m, uint row, uint unit) {
-  const uint64_t at = m.from + 4 * (uint64_t(row) * uint64_t(m.step) + 4 * unit);
+  const Address at = address_add(m.from, 4 * (Offset(row) * Offset(m.step) + 4 * unit));
   if (m.whole) return Float32x4(at).at[0];
   return vec4(Float32(at).at[0], Float32(at).at[1], Float32(at).at[2], Float32(at).at[3]);
 }
@@ -48,11 +48,11 @@ uint keys_before() {  // the first query's own
 // The score of a key, in powers of two, with the mask added; minus infinity if it leaves the key out.
 float masked(float score, uint query, uint key) {
 #ifdef MASK_AT
-  const uint64_t at = uint64_t(batch * word(12) + head * word(13) + query * word(14) + key * word(15));
+  const Offset at = Offset(batch * word(12) + head * word(13) + query * word(14) + key * word(15));
 #ifdef MASK_IS_BOOL
-  return uint(Bool(tensor(MASK_AT) + at).at[0]) != 0 ? score : uintBitsToFloat(0xff800000u);
+  return uint(Bool(address_add(tensor(MASK_AT), at)).at[0]) != 0 ? score : uintBitsToFloat(0xff800000u);
 #else
-  const float added = Float32(tensor(MASK_AT) + 4 * at).at[0], sum = fma(added, kLog2E, score);
+  const float added = Float32(address_add(tensor(MASK_AT), 4 * at)).at[0], sum = fma(added, kLog2E, score);
   return sum < kLeast && !(isinf(added) && added < 0) ? kLeast : sum;
 #endif
 #else
@@ -74,7 +74,7 @@ shared uint kept_words[kDrawnQueries * kWordsEach];
 float keep_scale = number_float32(word(10));
 
 void draw(uint query0, uint key0) {
-  const uint64_t seed = Words(tensor(DROPOUT_AT)).at[0];
+  const Word seed = Words(tensor(DROPOUT_AT)).at[0];
   const uint below = uint(word(9));
   for (uint i = thread; i < kDrawnQueries * kWordsEach; i += kThreads) {
     kept_words[i] = kept_bits(seed, batch, head, query0 + i / kWordsEach, key0 / 32 + i % kWordsEach, below);
@@ -126,15 +126,15 @@ bool halves_hold() {
 // Of query `row`: the logarithm of its sum, in powers of two.
 void put_log(uint row, float high, float total) {
   if (row < queries)
-    Float32(tensor(4) + 4ul * (uint64_t(batch * heads + head) * queries + row)).at[0] =
+    Float32(address_add(tensor(4), Offset(4) * (Offset(batch * heads + head) * queries + row))).at[0] =
         total == 0 ? 0 : high + log2(total);
 }
 #else
 // Of query `row`: that logarithm, and the product of its result with the gradient.
 vec2 of_query(uint row) {
   if (row >= queries) return vec2(0);
-  const uint64_t at = 4ul * (uint64_t(batch * heads + head) * queries + row);
-  return vec2(Float32(tensor(4) + at).at[0], Float32(tensor(5) + at).at[0]);
+  const Offset at = Offset(4) * (Offset(batch * heads + head) * queries + row);
+  return vec2(Float32(address_add(tensor(4), at)).at[0], Float32(address_add(tensor(5), at)).at[0]);
 }
 
 // The gradient of a score, less a factor, from the weight and from the product of the gradient and the value.

@@ -2,11 +2,11 @@
 // a bit. Twin: `kept_of` in cpp/ops/attention_cpu.cpp.
 #include "alu_random.glsl"
 
-uint kept_bits(uint64_t seed, uint batch, uint head, uint query, uint block, uint below) {
+uint kept_bits(Word seed, uint batch, uint head, uint query, uint block, uint below) {
   uint bits = 0;
   [[dont_unroll]] for (uint part = 0; part < 4; ++part) {
     const uvec4 random =
-        alu_philox(uvec4(block * 4 + part, query, head, batch), uvec2(uint(seed), uint(seed >> 32)));
+        alu_philox(uvec4(block * 4 + part, query, head, batch), uvec2(word_low(seed), word_high(seed)));
     [[unroll]] for (uint w = 0; w < 4; ++w) {
       bits |= uint((random[w] & 0xffffu) >= below) << (8 * part + 2 * w);
       bits |= uint((random[w] >> 16) >= below) << (8 * part + 2 * w + 1);

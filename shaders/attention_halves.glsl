@@ -17,7 +17,8 @@ void enter_head() {}
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer Elements8 { uvec4 at; };
 Eight eight_of(Rows m, uint row, uint unit) {
   uvec4 x = uvec4(0);
-  if (row < m.count && 8 * unit < m.size) x = Elements8(m.from + 2 * (uint64_t(row) * uint64_t(m.step) + 8 * unit)).at;
+  if (row < m.count && 8 * unit < m.size)
+    x = Elements8(address_add(m.from, 2 * (Offset(row) * Offset(m.step) + 8 * unit))).at;
   return x;
 }
 

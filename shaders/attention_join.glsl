@@ -9,8 +9,9 @@ void main() {
   const uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS + gl_LocalInvocationID.x;
   if (i >= uint(word(4))) return;
   const uint row = i / size, e = i % size, query = row % queries, owner = row / queries;
-  const uint64_t before = uint64_t(row) * parts;
-  Float32 sums = Float32(tensor(0) + 4 * before * size), numbers = Float32(tensor(1) + 8 * before);
+  const Offset before = Offset(row) * parts;
+  Float32 sums = Float32(address_add(tensor(0), 4 * before * size));
+  Float32 numbers = Float32(address_add(tensor(1), 8 * before));
   float high = -3.0e38, total = 0, sum = 0;
   for (uint p = 0; p < parts; ++p) high = max(high, numbers.at[2 * p]);
   for (uint p = 0; p < parts; ++p) {
@@ -18,7 +19,7 @@ void main() {
     total = fma(numbers.at[2 * p + 1], factor, total);
     sum = fma(sums.at[p * size + e], factor, sum);
   }
-  const int64_t at = owner / heads * word(5) + owner % heads * word(6) + query * word(7) + e;
-  MEMORY(tensor(2) + uint64_t(BYTES * at)).at[0] = STORE(total == 0 ? 0 : sum / total);
-  if (e == 0) Float32(tensor(3) + 4 * uint64_t(row)).at[0] = total == 0 ? 0 : high + log2(total);
+  const SignedOffset at = SignedOffset(owner / heads * word(5) + owner % heads * word(6) + query * word(7) + e);
+  MEMORY(address_add(tensor(2), Offset(BYTES * at))).at[0] = STORE(total == 0 ? 0 : sum / total);
+  if (e == 0) Float32(address_add(tensor(3), 4 * Offset(row))).at[0] = total == 0 ? 0 : high + log2(total);
 }

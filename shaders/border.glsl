@@ -51,9 +51,9 @@ PLACE source(int mode, Side s, PLACE place) {
 #endif
 
 void main() {
-  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
+  const Offset id = (Offset(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
                       gl_LocalInvocationIndex;
-  if (id >= uint64_t(word(0))) return;
+  if (id >= Offset(word(0))) return;
   const Side depth = side(0), height = side(1), width = side(2);
   const int mode = int(word(10));
 #ifdef GRADIENT
@@ -61,24 +61,25 @@ void main() {
 #else
   const PLACE rows = whole(height), columns = whole(width), elements = whole(depth) * rows * columns;
 #endif
-  const uint64_t image = id / uint64_t(elements);
-  const PLACE at = PLACE(id - image * uint64_t(elements)), row = at / columns;
+  const Offset image = id / Offset(elements);
+  const PLACE at = PLACE(id - image * Offset(elements)), row = at / columns;
   const PLACE x = at - row * columns, z = row / rows, y = row - z * rows;
 #ifdef GRADIENT
   const Copies along_z = copies(mode, depth, z), along_y = copies(mode, height, y), along_x = copies(mode, width, x);
-  const uint64_t first = image * uint64_t(whole(depth)) * uint64_t(whole(height)) * uint64_t(whole(width));
+  const Offset first = image * Offset(whole(depth)) * Offset(whole(height)) * Offset(whole(width));
   ELEMENT sum = ELEMENT(0);
   for (PLACE k = 0; k < along_z.count; ++k)
     for (PLACE j = 0; j < along_y.count; ++j)
       for (PLACE i = 0; i < along_x.count; ++i) {
         const PLACE from = (place(along_z, k) * whole(height) + place(along_y, j)) * whole(width) + place(along_x, i);
-        sum += MEMORY(tensor(0) + (first + uint64_t(from)) * BYTES).at[0];
+        sum += MEMORY(address_add(tensor(0), (first + Offset(from)) * BYTES)).at[0];
       }
-  MEMORY(tensor(1) + id * BYTES).at[0] = sum;
+  MEMORY(address_add(tensor(1), id * BYTES)).at[0] = sum;
 #else
   const PLACE from =
       (source(mode, depth, z) * height.size + source(mode, height, y)) * width.size + source(mode, width, x);
-  const uint64_t first = image * uint64_t(depth.size) * uint64_t(height.size) * uint64_t(width.size);
-  MEMORY(tensor(1) + id * BYTES).at[0] = MEMORY(tensor(0) + (first + uint64_t(from)) * BYTES).at[0];
+  const Offset first = image * Offset(depth.size) * Offset(height.size) * Offset(width.size);
+  MEMORY(address_add(tensor(1), id * BYTES)).at[0] =
+      MEMORY(address_add(tensor(0), (first + Offset(from)) * BYTES)).at[0];
 #endif
 }

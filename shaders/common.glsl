@@ -1,8 +1,8 @@
 // What every kernel shares: the argument block, references to tensors, the status block.
 // Included after `#version 460`. A kernel gets one push constant, the address of its block of 64-bit words.
+#include "address.glsl"
 #extension GL_EXT_buffer_reference2 : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_EXT_shader_8bit_storage : require
 #ifdef SG_STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
@@ -35,9 +35,9 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4466], 4461, 64);
 #endif
 
-layout(push_constant) uniform Push { uint64_t block; } push;
+layout(push_constant) uniform Push { Address block; } push;
 
-layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Words { uint64_t at[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Words { Word at[]; };
 
 // Tensors by element, and by four elements: 16 bytes (8-byte types: two times 16, bytes: one word of four, 2-byte
 // types: two words).
@@ -50,7 +50,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Float16 { ui
 layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Bfloat16 { uint16_t at[]; };
 #endif
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Int32 { int at[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Int64 { int64_t at[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Int64 { int64 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Float32 { float at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Float64 { double at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Boolx4 { uint at[]; };
@@ -60,7 +60,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Int16x4 { uv
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Float16x4 { uvec2 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Bfloat16x4 { uvec2 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Int32x4 { ivec4 at[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Int64x4 { i64vec4 at[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Int64x4 { int64x4 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Float32x4 { vec4 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Float64x4 { dvec4 at[]; };
 
@@ -117,17 +117,17 @@ uvec2 pack_bfloat16(vec4 v) {
 }
 
 // A number argument keeps the bits of its type in the low bytes of its word.
-bool number_bool(uint64_t word) { return uint(word) != 0u; }
-int number_int32(uint64_t word) { return int(word); }
-int64_t number_int64(uint64_t word) { return int64_t(word); }
-float number_float32(uint64_t word) { return uintBitsToFloat(uint(word)); }
-double number_float64(uint64_t word) { return uint64BitsToDouble(word); }
+bool number_bool(Word word) { return uint(word) != 0u; }
+int number_int32(Word word) { return int(word); }
+int64 number_int64(Word word) { return int64(word_bits(word)); }
+float number_float32(Word word) { return uintBitsToFloat(uint(word)); }
+double number_float64(Word word) { return uint64BitsToDouble(word_bits(word)); }
 
 // What has failed in runs that may not be known to have finished, a bit each, and what was reported of it (Report in
 // cpp/device/device.hpp).
 struct Report {
   uint reporter, pad;
-  int64_t index, bound;
+  int64 index, bound;
 };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
   uint failed[2];
@@ -135,18 +135,18 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
 };
 
 #ifdef SG_GUARDS
-uint64_t failed;
-void look(uint64_t status) { failed = uint64_t(Status(status).failed[0]) | uint64_t(Status(status).failed[1]) << 32; }
-bool is_kept(uint64_t mask) { return (failed & mask) != 0ul; }
+Word failed;
+void look(Address status) { failed = word_of(Status(status).failed[0], Status(status).failed[1]); }
+bool is_kept(Word mask) { return (failed & mask) != Word(0); }
 #endif
 
 #ifdef SG_CHECKS
 // Checks are numbered from 1 on. An invocation keeps the first bad index of each and goes on with index 0; at its end it
 // reports, so that no read waits for the write. The first report of a failure wins.
 uint bad = 0u;
-int64_t bad_index[SG_CHECKS], bad_bound[SG_CHECKS];
-int64_t check_index(int64_t index, int64_t bound, int number) {
-  const bool good = uint64_t(index) < uint64_t(bound);
+int64 bad_index[SG_CHECKS], bad_bound[SG_CHECKS];
+int64 check_index(int64 index, int64 bound, int number) {
+  const bool good = uint64(index) < uint64(bound);
   const uint mask = 1u << (number - 1);
   if (!good && (bad & mask) == 0u) {
     bad |= mask;
@@ -155,11 +155,11 @@ int64_t check_index(int64_t index, int64_t bound, int number) {
   }
   return good ? index : 0;
 }
-void report_index(uint64_t status, int number, uint64_t word) {
+void report_index(Address status, int number, Word word) {
   if ((bad >> (number - 1) & 1u) == 0u) return;
   const uint bit = uint(word) & 63u, mask = 1u << (bit & 31u);
   if ((atomicOr(Status(status).failed[bit >> 5], mask) & mask) != 0u) return;
-  Status(status).reports[bit].reporter = uint(word >> 8);
+  Status(status).reports[bit].reporter = word_from(word, 8);
   Status(status).reports[bit].index = bad_index[number - 1];
   Status(status).reports[bit].bound = bad_bound[number - 1];
 }

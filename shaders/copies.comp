@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 // Copies between buffers, many in one launch: a workgroup copies a piece of one of them. Addresses and sizes are
 // multiples of 4.
+#define SG_WIDE
 #include "common.glsl"
 
 #define THREADS 256
@@ -11,7 +12,7 @@
 #define word(i) Words(push.block).at[i]
 #define from_of(copy) word(1 + 4 * copy)
 #define to_of(copy) word(2 + 4 * copy)
-#define bytes_of(copy) word(3 + 4 * copy)
+#define bytes_of(copy) offset_of(word(3 + 4 * copy))
 #define group_of(copy) uint(word(4 + 4 * copy))
 
 layout(local_size_x = THREADS) in;
@@ -26,12 +27,12 @@ void main() {
     else
       end = middle;
   }
-  const uint64_t begin = uint64_t(group - group_of(copy)) * PIECE;
-  const uint64_t from = from_of(copy) + begin, to = to_of(copy) + begin;
-  const uint bytes = uint(min(uint64_t(PIECE), bytes_of(copy) - begin));
-  const uint fours = ((from | to) & 15) == 0 ? bytes / 16 : 0;
+  const Offset begin = Offset(group - group_of(copy)) * PIECE;
+  const Address from = address_add(from_of(copy), begin), to = address_add(to_of(copy), begin);
+  const uint bytes = uint(min(Offset(PIECE), bytes_of(copy) - begin));
+  const uint fours = is_aligned(from | to, 16) ? bytes / 16 : 0;
   for (uint i = gl_LocalInvocationIndex; i < fours; i += THREADS)
-    Int32x4(to + 16ul * i).at[0] = Int32x4(from + 16ul * i).at[0];
+    Int32x4(address_add(to, Offset(16) * i)).at[0] = Int32x4(address_add(from, Offset(16) * i)).at[0];
   for (uint i = 4 * fours + gl_LocalInvocationIndex; i < bytes / 4; i += THREADS)
-    Int32(to + 4ul * i).at[0] = Int32(from + 4ul * i).at[0];
+    Int32(address_add(to, Offset(4) * i)).at[0] = Int32(address_add(from, Offset(4) * i)).at[0];
 }

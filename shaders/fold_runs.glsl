@@ -4,7 +4,7 @@
 // column. The fold is SUM, PRODUCT, MAXIMUM or MINIMUM.
 layout(local_size_x = SG_THREADS) in;
 
-uint64_t group() { return uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
+Offset group() { return Offset(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 
 // Twin: cpp/ops/fold_rows.cpp.
 #if defined(MAXIMUM)
@@ -24,21 +24,21 @@ ELEMENT combine(ELEMENT a, ELEMENT b) { return a + b; }
 #ifdef CLEAR
 void main() {
   [[unroll]] for (uint k = 0u; k < 16u; ++k) {
-    const uint64_t at = (group() * 16ul + k) * 256ul + gl_LocalInvocationIndex;
-    if (at < uint64_t(word(0))) MEMORY(tensor(0) + at * BYTES).at[0] = NOTHING;
+    const Offset at = (group() * Offset(16) + k) * Offset(256) + gl_LocalInvocationIndex;
+    if (at < Offset(word(0))) MEMORY(address_add(tensor(0), at * BYTES)).at[0] = NOTHING;
   }
 }
 #else
 const int kNone = -1;
 
-int row_of(uint i) { return Int32(tensor(0) + 4ul * i).at[0]; }
+int row_of(uint i) { return Int32(address_add(tensor(0), Offset(4) * i)).at[0]; }
 
 void main() {
   const uint left = uint(word(0)), pieces = uint(word(2));
-  const uint64_t width = uint64_t(word(1)), id = group() * 256ul + gl_LocalInvocationIndex;
+  const Offset width = Offset(word(1)), id = group() * Offset(256) + gl_LocalInvocationIndex;
   uint piece = uint(id);
-  uint64_t column = 0ul;
-  if (width != 1ul) {
+  Offset column = Offset(0);
+  if (width != Offset(1)) {
     piece = uint(id / width);
     column = id - piece * width;
   }
@@ -50,14 +50,15 @@ void main() {
     const uint i = min(first + k, left - 1u);
     row[k] = row_of(i);
 #ifdef FIRST
-    value[k] = MEMORY(tensor(1) + (uint(Int32(tensor(3) + 4ul * i).at[0]) * width + column) * BYTES).at[0];
+    value[k] = MEMORY(address_add(
+        tensor(1), (uint(Int32(address_add(tensor(3), Offset(4) * i)).at[0]) * width + column) * BYTES)).at[0];
 #else
-    value[k] = MEMORY(tensor(1) + (i * width + column) * BYTES).at[0];
+    value[k] = MEMORY(address_add(tensor(1), (i * width + column) * BYTES)).at[0];
 #endif
   }
   bool from_before = first > 0u && row_of(first - 1u) == row[0];
 #ifndef LAST
-  if (column == 0ul) Int32(tensor(4) + 4ul * piece).at[0] = from_before ? row[0] : kNone;
+  if (column == Offset(0)) Int32(address_add(tensor(4), Offset(4) * piece)).at[0] = from_before ? row[0] : kNone;
 #endif
   ELEMENT result = NOTHING;
   [[unroll]] for (uint k = 0u; k < 16u; ++k) {
@@ -66,14 +67,14 @@ void main() {
     if (first + k + 1u < end && row[min(k + 1u, 15u)] == row[k]) continue;
     if (from_before) {
 #ifndef LAST
-      MEMORY(tensor(5) + (piece * width + column) * BYTES).at[0] = result;
+      MEMORY(address_add(tensor(5), (piece * width + column) * BYTES)).at[0] = result;
 #endif
     } else {
 #ifdef FIRST
-      MEMORY(tensor(2) + (uint(row[k]) * width + column) * BYTES).at[0] = result;
+      MEMORY(address_add(tensor(2), (uint(row[k]) * width + column) * BYTES)).at[0] = result;
 #else
       if (row[k] != kNone) {
-        const uint64_t to = tensor(2) + (uint(row[k]) * width + column) * BYTES;
+        const Address to = address_add(tensor(2), (uint(row[k]) * width + column) * BYTES);
         MEMORY(to).at[0] = combine(MEMORY(to).at[0], result);
       }
 #endif

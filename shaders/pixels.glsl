@@ -21,10 +21,11 @@ void main() {
   const uint image = row / (rows * pitch), y = row / pitch % rows * uint(word(13)) + plane - uint(word(8)),
              x = row % pitch - uint(word(9));
   const bool inside = image < images && y < height && x < width;  // those before the first are large numbers
-  const int64_t from = inside ? image * word(4) + y * word(6) + x * word(7) : 0;
+  const SignedOffset from = inside ? SignedOffset(image * word(4) + y * word(6) + x * word(7)) : 0;
   [[unroll]] for (uint i = 0; i < kChannels; i += SG_THREADS / kPixels) {
     const uint c = i + gl_LocalInvocationIndex / kPixels, channel = channel0 + c;
-    const uint value = uint(Float16(tensor(0) + 2 * uint64_t(from + min(channel, channels - 1) * word(5))).at[0]);
+    const uint value =
+        uint(Float16(address_add(tensor(0), 2 * Offset(from + min(channel, channels - 1) * word(5)))).at[0]);
     square[c][pixel] = inside && channel < channels ? value : 0;
   }
   barrier();
@@ -35,6 +36,6 @@ void main() {
     if (row0 + p >= plane_rows) break;
     uvec4 eight;
     [[unroll]] for (uint l = 0; l < 4; ++l) eight[l] = square[c + 2 * l][p] | square[c + 2 * l + 1][p] << 16;
-    Eight(tensor(1) + 2 * ((uint64_t(plane) * plane_rows + row0 + p) * padded + channel0 + c)).at = eight;
+    Eight(address_add(tensor(1), 2 * ((Offset(plane) * plane_rows + row0 + p) * padded + channel0 + c))).at = eight;
   }
 }

@@ -27,7 +27,7 @@ Weight weight_at(uint number) {
   return Weight(kernel / CHANNELS, kernel % CHANNELS, number / TAPS % ROWS, number % TAPS);
 }
 
-float factor(uint t, uint64_t at) { return FACTOR_VALUE(FACTOR(tensor(t) + 2 * at).at[0]); }
+float factor(uint t, Offset at) { return FACTOR_VALUE(FACTOR(address_add(tensor(t), 2 * at)).at[0]); }
 
 // What this thread adds of all places.
 float part_of(Weight w) {
@@ -39,8 +39,8 @@ float part_of(Weight w) {
   for (uint i = gl_LocalInvocationIndex; i < places; i += SG_THREADS) {
     const uint frame_row = i / result.y % result.x + i / (result.x * result.y) * grid.x;
     const uint place = frame_row * grid.y + i % result.y;
-    const uint64_t pixel = uint64_t(first + place * stride.y) * padded + w.tap * padded + w.channel;
-    sum = fma(factor(1, uint64_t(place) * padded_outputs + w.to), factor(2, pixel), sum);
+    const Offset pixel = Offset(first + place * stride.y) * padded + w.tap * padded + w.channel;
+    sum = fma(factor(1, Offset(place) * padded_outputs + w.to), factor(2, pixel), sum);
   }
   return sum;
 }
@@ -52,9 +52,9 @@ void main() {
   barrier();
   if (number < OUTPUTS * CHANNELS * ROWS * TAPS) {
     const Weight w = weight_at(number);
-    const uint64_t from = uint64_t((w.row * OUTPUTS + w.to) * TAPS + w.tap) * PADDED + w.channel;
-    const float sum = SUM_VALUE(SUM(tensor(0) + SUM_BYTES * from).at[0]);
-    SUM(tensor(3) + SUM_BYTES * uint64_t(number)).at[0] = SUM_BITS(sum);
+    const Offset from = Offset((w.row * OUTPUTS + w.to) * TAPS + w.tap) * PADDED + w.channel;
+    const float sum = SUM_VALUE(SUM(address_add(tensor(0), SUM_BYTES * from)).at[0]);
+    SUM(address_add(tensor(3), SUM_BYTES * Offset(number))).at[0] = SUM_BITS(sum);
     if (!is_finite(sum)) numbers[atomicAdd(count, 1)] = number;
   }
   barrier();
@@ -65,6 +65,6 @@ void main() {
       if (thread < half_of) parts[thread] += parts[thread + half_of];
       barrier();
     }
-    if (thread == 0) SUM(tensor(3) + SUM_BYTES * uint64_t(numbers[k])).at[0] = SUM_BITS(parts[0]);
+    if (thread == 0) SUM(address_add(tensor(3), SUM_BYTES * Offset(numbers[k]))).at[0] = SUM_BITS(parts[0]);
   }
 }

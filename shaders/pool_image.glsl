@@ -11,23 +11,23 @@ void main() {
   const uint height = uint(word(1)), width = uint(word(2));
   const ivec2 count = ivec2(word(3), word(4)), kernel = ivec2(word(5), word(6)), stride = ivec2(word(7), word(8));
   const ivec2 padding = ivec2(word(9), word(10));
-  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
+  const Offset id = (Offset(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
                       gl_LocalInvocationIndex;
-  if (id >= uint64_t(word(0))) return;
-  const uint64_t image = id / (height * width);
+  if (id >= Offset(word(0))) return;
+  const Offset image = id / (height * width);
   const uint place = uint(id - image * (height * width));
   const ivec2 at = ivec2(place / width, place % width) + padding;
   const ivec2 rows = windows(at.x, kernel.x, stride.x, count.x), columns = windows(at.y, kernel.y, stride.y, count.y);
-  const uint64_t first = image * uint(count.x * count.y);
+  const Offset first = image * uint(count.x * count.y);
   ELEMENT sum = ELEMENT(0);
   for (int i = rows.x; i <= rows.y; ++i)
     for (int j = columns.x; j <= columns.y; ++j) {
-      const uint64_t window = first + uint(i * count.y + j);
+      const Offset window = first + uint(i * count.y + j);
 #ifdef CODES
       const int code = (at.x - i * stride.x) * int(word(11)) + at.y - j * stride.y;
-      if (int(CODES(tensor(1) + window * CODE_BYTES).at[0]) != code) continue;
+      if (int(CODES(address_add(tensor(1), window * CODE_BYTES)).at[0]) != code) continue;
 #endif
-      sum += MEMORY(tensor(0) + window * BYTES).at[0];
+      sum += MEMORY(address_add(tensor(0), window * BYTES)).at[0];
     }
-  MEMORY(RESULT + id * BYTES).at[0] = sum;
+  MEMORY(address_add(RESULT, id * BYTES)).at[0] = sum;
 }

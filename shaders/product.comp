@@ -7,36 +7,37 @@
 #define ELEMENT4 vec4
 #define MEMORY Float32
 #define MEMORY4 Float32x4
-#define BYTES 4ul
+#define BYTES Offset(4)
 #define LOAD(x) (x)
 #define LOAD4(x) (x)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 
 #define argument(i) Words(push.block).at[i]
+#define number(i) offset_of(argument(i))
 #define tensor_a argument(0)
 #define tensor_b argument(1)
-#define batches argument(2)
-#define size_m argument(3)
-#define size_n argument(4)
-#define size_k argument(5)
-#define a_batch argument(6)
-#define a_m argument(7)
-#define a_k argument(8)
-#define b_batch argument(9)
-#define b_k argument(10)
-#define b_n argument(11)
+#define batches number(2)
+#define size_m number(3)
+#define size_n number(4)
+#define size_k number(5)
+#define a_batch number(6)
+#define a_m number(7)
+#define a_k number(8)
+#define b_batch number(9)
+#define b_k number(10)
+#define b_n number(11)
 #define tensor_out argument(12)
-#define out_batch argument(13)
-#define out_m argument(14)
-#define out_n argument(15)
+#define out_batch number(13)
+#define out_m number(14)
+#define out_n number(15)
 
 void epilogue(uint batch, uint m, uint n, vec4 sum) {
-  const uint64_t to = tensor_out + BYTES * (batch * out_batch + m * out_m + n * out_n);
-  if (out_n == 1 && (to & 15) == 0 && n + 4 <= uint(size_n)) {
+  const Address to = address_add(tensor_out, BYTES * (batch * out_batch + m * out_m + n * out_n));
+  if (out_n == 1 && is_aligned(to, 16) && n + 4 <= uint(size_n)) {
     Float32x4(to).at[0] = sum;
   } else {
     [[unroll]] for (uint l = 0; l < 4; ++l)
-      if (n + l < uint(size_n)) Float32(to + BYTES * l * out_n).at[0] = sum[l];
+      if (n + l < uint(size_n)) Float32(address_add(to, BYTES * l * out_n)).at[0] = sum[l];
   }
 }
 

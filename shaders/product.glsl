@@ -65,7 +65,8 @@ uvec2 unit_step(uint tile, bool along_k) {
 // An operand that does not walk: strides in bytes, and how much of it lies behind the beginning of the tile. Beyond its
 // edges it is read at the edge: no result needs that.
 struct Operand {
-  uint64_t first, step_x, step_k;
+  Address first;
+  Offset step_x, step_k;
   uint size;
 };
 
@@ -94,17 +95,17 @@ void find_folded(uint n0, out uint from[kLoads]) {
 
 void fetch(Operand o, uint k0, uint loads, uint tile, bool along_k, bool fours, uint from[kLoads],
            out ELEMENT4 next[kLoads]) {
-  const uint64_t first = o.first + begin_of(k0) * (along_k && fours ? BYTES : o.step_k);
+  const Address first = address_add(o.first, begin_of(k0) * (along_k && fours ? BYTES : o.step_k));
   [[unroll]] for (uint i = 0; i < loads; ++i) {
     if (fours) {
-      next[i] = LOAD4(MEMORY4(first + from[i]).at[0]);
+      next[i] = LOAD4(MEMORY4(address_add(first, from[i])).at[0]);
     } else {
       const uvec2 p = first_unit(tile, along_k) + i * unit_step(tile, along_k);
       const uint x = min(p.x, o.size - 1), k = min(p.y, uint(size_k) - 1);
       const uint last = along_k ? uint(size_k) - 1 - k : o.size - 1 - x;
       [[unroll]] for (uint l = 0; l < 4; ++l)
-        next[i][l] = LOAD(
-            MEMORY(first + x * o.step_x + k * o.step_k + min(l, last) * (along_k ? o.step_k : o.step_x)).at[0]);
+        next[i][l] = LOAD(MEMORY(address_add(address_add(address_add(first, x * o.step_x), k * o.step_k),
+                                             min(l, last) * (along_k ? o.step_k : o.step_x))).at[0]);
     }
   }
 }
@@ -152,7 +153,7 @@ uvec2 element_step(uint i, uint tile, bool along_k) {
   [[unroll]] for (uint i = 0; i < 4 * loads; ++i) {                                                              \
     const uint k = min(first_element(tile, along_k).y + element_step(i, tile, along_k).y, kTileK - 1);           \
     next[i / 4][i % 4] =                                                                                         \
-        LOAD(MEMORY(first + uint64_t(int64_t(from[i] + steps[table_of(k0) + k]))).at[0]);                        \
+        LOAD(MEMORY(address_add(first, Offset(SignedOffset(from[i] + steps[table_of(k0) + k])))).at[0]);          \
   }
 
 void clear_elements(uint size, uint loads, uint tile, bool along_k, inout ELEMENT4 next[kLoads]) {
@@ -198,7 +199,8 @@ void tile(uint batch, uint m0, uint n0) {
   slice = batch;
 #endif
   const uint first_size = uint(size_k) > 0 ? (uint(size_k) - 1) % kTileK + 1 : 0;
-  const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
+  const Address first_a = address_add(tensor_a, BYTES * batch * a_batch);
+  const Address first_b = address_add(tensor_b, BYTES * batch * b_batch);
 #ifdef WALKS
   find_rows(m0, n0);
   find_steps(0);
@@ -212,7 +214,7 @@ void tile(uint batch, uint m0, uint n0) {
 #define CLEAR_A(size) clear_elements(size, kLoadsA, kTileM, kAAlongK == 1, next_a);
 #define KEEP_A(base) keep_elements(base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
 #else
-  const Operand a = {first_a + BYTES * m0 * a_m, BYTES * a_m, BYTES * a_k, uint(size_m) - m0};
+  const Operand a = {address_add(first_a, BYTES * m0 * a_m), BYTES * a_m, BYTES * a_k, uint(size_m) - m0};
   if (kAFours == 1) find_fours(a, kLoadsA, kTileM, kAAlongK == 1, from_a);
 #define FETCH_A(k0) fetch(a, k0, kLoadsA, kTileM, kAAlongK == 1, kAFours == 1, from_a, next_a);
 #define CLEAR_A(size) clear(size, kLoadsA, kTileM, kAAlongK == 1, next_a);
@@ -229,7 +231,7 @@ void tile(uint batch, uint m0, uint n0) {
   const Operand b = {first_b, BYTES, BYTES * b_k, COLUMNS};
   find_folded(n0, from_b);
 #else
-  const Operand b = {first_b + BYTES * n0 * b_n, BYTES * b_n, BYTES * b_k, COLUMNS - n0};
+  const Operand b = {address_add(first_b, BYTES * n0 * b_n), BYTES * b_n, BYTES * b_k, COLUMNS - n0};
   if (kBFours == 1) find_fours(b, kLoadsB, kTileN, kBAlongK == 1, from_b);
 #endif
 #define FETCH_B(k0) fetch(b, k0, kLoadsB, kTileN, kBAlongK == 1, kBFours == 1, from_b, next_b);

@@ -38,7 +38,7 @@ const uint kLengthA = kTileM * kTileK / kFastA * kPitchA, kLengthB = kTileN * kT
 shared uvec4 tile_a[PLANES * kLengthA], tile_b[PLANES * kLengthB];
 shared vec4 results[kSubgroups * kM * kN / 4];
 
-#define BYTES 2ul
+#define BYTES Offset(2)
 #define ELEMENT4 vec4
 uint begin_of(uint k0) { return k0; }
 #include "product_operands.glsl"
@@ -47,11 +47,11 @@ layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Ei
 layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer One { uint16_t at; };
 
 // Eight neighbours from memory one by one; zero beyond the edges.
-uvec4 eight(uint64_t first, uint slow, uint from, uint slow_size, uint fast_size) {
+uvec4 eight(Address first, uint slow, uint from, uint slow_size, uint fast_size) {
   uvec4 v = uvec4(0);
   if (slow < slow_size)
     [[unroll]] for (uint l = 0; l < 8; ++l)
-      if (from + l < fast_size) v[l / 2] |= uint(One(first + 2 * l).at) << (l % 2 * 16);
+      if (from + l < fast_size) v[l / 2] |= uint(One(address_add(first, 2 * l)).at) << (l % 2 * 16);
   return v;
 }
 
@@ -83,44 +83,46 @@ bool exists(uint i, uint units) { return units % kThreads == 0 || gl_LocalInvoca
     const uint side = along_k ? p.x : p.y, k = along_k ? p.y : p.x, at = (k0 / kTileK & 1) * kTileK + k;   \
     next[i] = uvec4(0);                                                                                    \
     if (runs[i]) {                                                                                         \
-      const uint64_t from = first + uint64_t(int64_t(rows[side] + steps[at]));                             \
-      if (k0 + k < uint(size_k)) next[i] = (from & 15) == 0 ? Eight(from).at : eight(from, 0, 0, 1, 8);    \
+      const Address from = address_add(first, Offset(SignedOffset(rows[side] + steps[at])));               \
+      if (k0 + k < uint(size_k)) next[i] = is_aligned(from, 16) ? Eight(from).at : eight(from, 0, 0, 1, 8); \
       continue;                                                                                            \
     }                                                                                                      \
     [[unroll]] for (uint l = 0; l < 8; ++l) {                                                              \
       const uint over = along_k ? l : 0;                                                                   \
       if (k0 + k + over < uint(size_k))                                                                    \
         next[i][l / 2] |=                                                                                  \
-            uint(One(first + uint64_t(int64_t(rows[side + l - over] + steps[at + over]))).at) << (l % 2 * 16); \
+            uint(One(address_add(first, Offset(SignedOffset(rows[side + l - over] + steps[at + over])))).at)  \
+            << (l % 2 * 16);                                                                                 \
     }                                                                                                      \
   }
 
 // Where load 0 of step 0 of an operand that does not walk comes from.
-uint64_t unit_at(uint64_t first, uint x0, uint64_t step_x, uint64_t step_k, uint fast, bool along_k) {
+Address unit_at(Address first, uint x0, Offset step_x, Offset step_k, uint fast, bool along_k) {
   const uvec2 p = place(0, fast);
-  return first + 2 * (along_k ? (x0 + p.x) * step_x + p.y : p.x * step_k + x0 + p.y);
+  return address_add(first, 2 * (along_k ? (x0 + p.x) * step_x + p.y : p.x * step_k + x0 + p.y));
 }
 // One step. Nothing looks for an edge where there is none.
 #define FETCH(next, from, whole, x0, size_x, step_x, step_k, k0, plane_step, loads, units, fast, along_k)    \
   [[unroll]] for (uint plane = 0; plane < PLANES; ++plane) {                                                 \
-    const uint64_t first = from + 2 * (along_k ? k0 : k0 * step_k) + 2 * plane * plane_step;                 \
-    const uint64_t behind = 2 * (kThreads / (fast / 8)) * (along_k ? step_x : step_k);                       \
+    const Address first = address_add(address_add(from, 2 * (along_k ? k0 : k0 * step_k)),                   \
+                                      2 * plane * plane_step);                                               \
+    const Offset behind = 2 * (kThreads / (fast / 8)) * (along_k ? step_x : step_k);                       \
     if (whole && k0 + kTileK <= uint(size_k)) {                                                              \
       [[unroll]] for (uint i = 0; i < loads; ++i)                                                            \
-        if (exists(i, units)) next[plane * loads + i] = Eight(first + i * behind).at;                        \
+        if (exists(i, units)) next[plane * loads + i] = Eight(address_add(first, i * behind)).at;                        \
     } else {                                                                                                 \
       [[unroll]] for (uint i = 0; i < loads; ++i) {                                                          \
         if (!exists(i, units)) continue;                                                                     \
         const uvec2 p = place(i, fast);                                                                      \
-        next[plane * loads + i] = along_k ? eight(first + i * behind, x0 + p.x, k0 + p.y, size_x, uint(size_k)) \
-                                          : eight(first + i * behind, k0 + p.x, x0 + p.y, uint(size_k), size_x); \
+        next[plane * loads + i] = along_k ? eight(address_add(first, i * behind), x0 + p.x, k0 + p.y, size_x, uint(size_k)) \
+                                          : eight(address_add(first, i * behind), k0 + p.x, x0 + p.y, uint(size_k), size_x); \
       }                                                                                                      \
     }                                                                                                        \
   }
 
 #ifndef SCALED
-#define a_plane 0ul
-#define b_plane 0ul
+#define a_plane Offset(0)
+#define b_plane Offset(0)
 #endif
 
 void keep() {
@@ -211,7 +213,7 @@ void finish_all(uint batch, uint m0, uint n0) {
 }
 
 void tile(uint batch, uint m0, uint n0) {
-  const uint64_t first_a = tensor_a + 2 * batch * a_batch, first_b = tensor_b + 2 * batch * b_batch;
+  const Address first_a = address_add(tensor_a, 2 * batch * a_batch), first_b = address_add(tensor_b, 2 * batch * b_batch);
   const uint m_own = gl_SubgroupID / kCols * kOwnM, n_own = gl_SubgroupID % kCols * kOwnN;
   [[unroll]] for (uint i = 0; i < kFragmentsM * kFragmentsN; ++i) sums[i] = SUMS(0.0);
 #ifdef WALKS
@@ -226,7 +228,7 @@ void tile(uint batch, uint m0, uint n0) {
 #define FETCH_A(k0) GATHER(next_a, runs_a, first_a, rows_a, steps_a, k0, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
 #else
   const bool whole_a = kAEven == 1 && m0 + kTileM <= uint(size_m);  // no edge, and loads of 16 bytes are aligned
-  const uint64_t from_a = unit_at(first_a, m0, a_m, a_k, kFastA, kAAlongK == 1);
+  const Address from_a = unit_at(first_a, m0, a_m, a_k, kFastA, kAAlongK == 1);
 #define FETCH_A(k0) \
   FETCH(next_a, from_a, whole_a, m0, uint(size_m), a_m, a_k, k0, a_plane, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
 #endif
@@ -236,7 +238,7 @@ void tile(uint batch, uint m0, uint n0) {
 #define FETCH_B(k0) GATHER(next_b, runs_b, first_b, rows_b, steps_b, k0, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
 #else
   const bool whole_b = kBEven == 1 && n0 + kTileN <= uint(size_n);
-  const uint64_t from_b = unit_at(first_b, n0, b_n, b_k, kFastB, kBAlongK == 1);
+  const Address from_b = unit_at(first_b, n0, b_n, b_k, kFastB, kBAlongK == 1);
 #define FETCH_B(k0) \
   FETCH(next_b, from_b, whole_b, n0, uint(size_n), b_n, b_k, k0, b_plane, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
 #endif

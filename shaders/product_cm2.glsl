@@ -31,7 +31,7 @@ layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Fact
 #define WHOLE gl_CooperativeMatrixClampModeUndefinedNV
 #define CLAMPED gl_CooperativeMatrixClampModeConstantNV
 
-uint stride(uint64_t elements, uint even) { return even == 1 ? uint(elements) / 8 * 8 : uint(elements); }
+uint stride(Offset elements, uint even) { return even == 1 ? uint(elements) / 8 * 8 : uint(elements); }
 
 #ifdef STORED
 layout(buffer_reference, std430, buffer_reference_align = STORED_BYTES) buffer Result { STORED at[]; };
@@ -136,10 +136,12 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
   }
 
 void tile(uint batch, uint m0, uint n0) {
-  Factors from_a = Factors(tensor_a + 2 * batch * a_batch), from_b = Factors(tensor_b + 2 * batch * b_batch);
+  Factors from_a = Factors(address_add(tensor_a, 2 * batch * a_batch));
+  Factors from_b = Factors(address_add(tensor_b, 2 * batch * b_batch));
   tensorViewNV<2, false, 1, 0> turned = createTensorViewNV(2, false, 1, 0);
 #if PLANES == 2
-  Factors from_a_rest = Factors(uint64_t(from_a) + 2 * a_plane), from_b_rest = Factors(uint64_t(from_b) + 2 * b_plane);
+  Factors from_a_rest = Factors(address_add(Address(from_a), 2 * a_plane));
+  Factors from_b_rest = Factors(address_add(Address(from_b), 2 * b_plane));
 #endif
   SUMS sums = SUMS(0.0);
   uint k = 0;

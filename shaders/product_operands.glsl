@@ -16,7 +16,7 @@
 // elements of this step of K and of the next, in bytes.
 shared OFFSET rows_a[kTileM], steps_a[2 * kTileK], rows_b[kTileN], steps_b[2 * kTileK];
 
-OFFSET walk(uint number, uint size1, uint size2, uint64_t step0, uint64_t step1, uint64_t step2) {
+OFFSET walk(uint number, uint size1, uint size2, Offset step0, Offset step1, Offset step2) {
   const uint rest = number / size2;
   return OFFSET(BYTES) * (OFFSET(rest / size1) * OFFSET(step0) + OFFSET(rest % size1) * OFFSET(step1) +
                           OFFSET(number % size2) * OFFSET(step2));

@@ -5,18 +5,19 @@
 
 // Where an exponent is not finite, there is an infinity or a NaN among the elements, which no scale makes a half of.
 float strict_sum(uint batch, uint m, uint n) {
-  const uint64_t a = source_a + 4ul * (batch * source_a_batch + m * source_a_m);
-  const uint64_t b = source_b + 4ul * (batch * source_b_batch + n * source_b_n);
+  const Address a = address_add(source_a, Offset(4) * (batch * source_a_batch + m * source_a_m));
+  const Address b = address_add(source_b, Offset(4) * (batch * source_b_batch + n * source_b_n));
   float sum = 0;
   for (uint k = 0; k < uint(size_k); ++k)
-    sum = fma(Float32(a + 4ul * k * source_a_k).at[0], Float32(b + 4ul * k * source_b_k).at[0], sum);
+    sum = fma(Float32(address_add(a, Offset(4) * k * source_a_k)).at[0],
+              Float32(address_add(b, Offset(4) * k * source_b_k)).at[0], sum);
   return sum;
 }
 
 // In two powers of the same sign, so that only results beyond float32 leave its range.
 float unscaled(uint batch, uint m, uint n, float sum) {
-  const float power = Float32(exponents_a + 4ul * (batch * exponents_a_batch + m)).at[0] +
-                      Float32(exponents_b + 4ul * (batch * exponents_b_batch + n)).at[0];
+  const float power = Float32(address_add(exponents_a, Offset(4) * (batch * exponents_a_batch + m))).at[0] +
+                      Float32(address_add(exponents_b, Offset(4) * (batch * exponents_b_batch + n))).at[0];
   if (!(abs(power) < 1000)) return strict_sum(batch, m, n);
   const int exponent = int(power), one = exponent >> 1;
   precise float part = sum * uintBitsToFloat(uint(one + 127) << 23);

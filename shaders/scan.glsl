@@ -10,9 +10,9 @@ layout(local_size_x = SG_THREADS) in;
 // Read once: behind an address, compilers do not know that nothing changes.
 Position length = Position(word(0)), row = Position(word(1)), chunk = Position(word(2)), chunks = Position(word(5));
 bool reverse = word(4) != 0;
-uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS);
+Address input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS);
 #ifndef ROWS
-uint64_t total_at = tensor(INPUTS + 1);
+Address total_at = tensor(INPUTS + 1);
 #endif
 
 #if defined(MAXIMUM) || defined(MINIMUM)
@@ -59,9 +59,9 @@ Item combine(Item a, Item b) {
 #endif
 #endif
 
-uint64_t place(uint64_t begin, Position at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
+Address place(Address begin, Position at, int bytes) { return address_add(begin, Offset(at) * Offset(bytes)); }
 Position turned(Position at) { return reverse ? length - 1 - at : at; }
-Number element(uint64_t begin, Position at) { return REF(place(begin, at, SIZE)).at[0]; }
+Number element(Address begin, Position at) { return REF(place(begin, at, SIZE)).at[0]; }
 
 // Element `at` of the list; of the totals where these are scanned.
 Item load(Position at) {
@@ -84,7 +84,7 @@ Item load(Position at) {
 #ifndef ROWS
 void store_total(Position at, Item item) {
 #ifdef EXTREME
-  Int64(place(total_at, at, 8)).at[0] = int64_t(item.at);
+  Int64(place(total_at, at, 8)).at[0] = int64(item.at);
 #elif defined(LINEAR)
   REF(place(total_at, 2 * at, SIZE)).at[0] = item.a;
   REF(place(total_at, 2 * at + 1, SIZE)).at[0] = item.b;
@@ -98,7 +98,7 @@ void store(Position at, Item item) {
 #ifdef CARRIES
   store_total(at, item);
 #elif defined(EXTREME)
-  Int64(place(result_at, turned(at), 8)).at[0] = int64_t(item.at % row);
+  Int64(place(result_at, turned(at), 8)).at[0] = int64(item.at % row);
 #elif defined(LINEAR)
   REF(place(result_at, turned(at), SIZE)).at[0] = item.b;
 #else

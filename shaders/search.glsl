@@ -5,10 +5,10 @@ bool below(uvec2 a, uvec2 b) { return a.y < b.y || (a.y == b.y && a.x < b.x); }
 
 void main() {
   const uint n = uint(word(0)), flip = uint(word(3));
-  const uint64_t each = uint64_t(word(1)), count = uint64_t(word(2)), at = group() * 256ul + thread;
+  const Offset each = Offset(word(1)), count = Offset(word(2)), at = group() * Offset(256) + thread;
   if (at >= count) return;
-  const uint64_t keys = tensor(0) + (word(4) != 0 ? at / each * n * kKeyBytes : 0ul);
-  const uvec2 value = ordered(tensor(1) + at * kKeyBytes, 0u, flip, 0u);
+  const Address keys = address_add(tensor(0), (word(4) != 0 ? at / each * n * kKeyBytes : Offset(0)));
+  const uvec2 value = ordered(address_add(tensor(1), at * kKeyBytes), 0u, flip, 0u);
   uint low = 0u, high = n;
   while (low < high) {
     const uint middle = low + (high - low) / 2u;
@@ -23,5 +23,5 @@ void main() {
     else
       high = middle;
   }
-  Int32(tensor(2) + at * 4ul).at[0] = int(low);
+  Int32(address_add(tensor(2), at * Offset(4))).at[0] = int(low);
 }

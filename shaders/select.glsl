@@ -10,14 +10,15 @@ struct State {
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer States { State at; };
 
 const uint kChunk = 16384u;
+const Offset kStateBytes = Offset(1056);
 
 shared uint counts[256 * 8];
 
 #ifdef START
 void main() {
-  const uint64_t row = group();
-  if (row >= uint64_t(word(3))) return;
-  States state = States(tensor(0) + row * 1056ul);
+  const Offset row = group();
+  if (row >= Offset(word(3))) return;
+  States state = States(address_add(tensor(0), row * kStateBytes));
   state.at.bins[thread] = 0;
   if (thread != 0u) return;
   state.at.low = uint(word(6));
@@ -28,9 +29,9 @@ void main() {
 
 #ifdef PICK
 void main() {
-  const uint64_t row = group();
-  if (row >= uint64_t(word(3))) return;
-  States state = States(tensor(0) + row * 1056ul);
+  const Offset row = group();
+  if (row >= Offset(word(3))) return;
+  States state = States(address_add(tensor(0), row * kStateBytes));
   const uint count = uint(state.at.bins[thread]), wanted = state.at.wanted, shift = uint(word(7));
   uint total;
   const uint before = exclusive(count, total);
@@ -47,17 +48,17 @@ void main() {
 #ifdef COUNT
 void main() {
   const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
-  const uint64_t row = group() / chunks;
-  if (row >= uint64_t(word(3))) return;
+  const Offset row = group() / chunks;
+  if (row >= Offset(word(3))) return;
   const uint first = uint(group() - row * chunks) * kChunk, shift = uint(word(7)), w = uint(word(6));
-  States state = States(tensor(0) + row * 1056ul);
+  States state = States(address_add(tensor(0), row * kStateBytes));
   const uvec2 found = uvec2(state.at.low, state.at.high);
   // What must agree: all bits above this digit.
   const uint above = shift == 24u ? 0u : 0xffffffffu << (shift + 8u);
   const uvec2 same = w == 0u ? uvec2(above, 0xffffffffu) : uvec2(0u, above);
   UNROLL for (uint i = 0u; i < 8u; ++i) counts[i * 256u + thread] = 0u;
   barrier();
-  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  const Address x = address_add(tensor(1), row * n * kKeyBytes);
   for (uint k = 0u; k < kChunk; k += 1024u) {
     uvec2 key[4];
     UNROLL for (uint i = 0u; i < 4u; ++i) key[i] = ordered(x, min(first + k + i * 256u + thread, n - 1u), flip, invert);
@@ -87,13 +88,13 @@ uint kind(uvec2 key, uvec2 found) {
 #ifdef DIVIDE
 void main() {
   const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
-  const uint64_t row = group() / chunks;
-  if (row >= uint64_t(word(3))) return;
+  const Offset row = group() / chunks;
+  if (row >= Offset(word(3))) return;
   const uint first = uint(group() - row * chunks) * kChunk;
-  States state = States(tensor(0) + row * 1056ul);
+  States state = States(address_add(tensor(0), row * kStateBytes));
   const uvec2 found = uvec2(state.at.low, state.at.high);
   uint count = 0u;
-  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  const Address x = address_add(tensor(1), row * n * kKeyBytes);
   for (uint k = 0u; k < kChunk; k += 1024u)
     UNROLL for (uint i = 0u; i < 4u; ++i) {
       const uint at = first + k + i * 256u + thread;
@@ -102,8 +103,8 @@ void main() {
     }
   uint total;
   exclusive(count, total);
-  if (thread == 0u) Int32(tensor(2) + group() * 8ul).at[0] = int(total & 65535u);
-  if (thread == 0u) Int32(tensor(2) + group() * 8ul).at[1] = int(total >> 16);
+  if (thread == 0u) Int32(address_add(tensor(2), group() * Offset(8))).at[0] = int(total & 65535u);
+  if (thread == 0u) Int32(address_add(tensor(2), group() * Offset(8))).at[1] = int(total >> 16);
 }
 #endif
 
@@ -112,35 +113,36 @@ shared uint before_all[2];
 
 void main() {
   const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
-  const uint64_t row = group() / chunks;
-  if (row >= uint64_t(word(3))) return;
+  const Offset row = group() / chunks;
+  if (row >= Offset(word(3))) return;
   const uint chunk = uint(group() - row * chunks);
-  const uint64_t mine = tensor(2) + group() * 8ul, others = tensor(2) + row * chunks * 8ul;
+  const Address mine = address_add(tensor(2), group() * Offset(8)), others = address_add(tensor(2), row * chunks * Offset(8));
   if ((Int32(mine).at[0] | Int32(mine).at[1]) == 0) return;
-  States state = States(tensor(0) + row * 1056ul);
+  States state = States(address_add(tensor(0), row * kStateBytes));
   const uvec2 found = uvec2(state.at.low, state.at.high);
   const uint wanted = state.at.wanted;
   if (thread < 2u) before_all[thread] = 0u;
   barrier();
   uvec2 sums = uvec2(0u);
   for (uint i = thread; i < chunk; i += 256u)
-    sums += uvec2(Int32(others + 8ul * i).at[0], Int32(others + 8ul * i).at[1]);
+    sums += uvec2(Int32(address_add(others, Offset(8) * i)).at[0], Int32(address_add(others, Offset(8) * i)).at[1]);
   atomicAdd(before_all[0], sums.x);
   atomicAdd(before_all[1], sums.y);
   barrier();
   if (Int32(mine).at[0] == 0 && before_all[1] >= wanted) return;
   // Each thread has 64 neighbours.
-  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  const Address x = address_add(tensor(1), row * n * kKeyBytes);
   const uint first = chunk * kChunk + thread * 64u, end = min(first + 64u, n);
   uint count = 0u, total;
   for (uint at = first; at < end; ++at) count += kind(ordered(x, at, flip, invert), found);
   const uint before = exclusive(count, total);
   uint less = before_all[0] + (before & 65535u), equal = before_all[1] + (before >> 16);
   if (count == 0u) return;
-  const uint64_t places = tensor(3) + row * uint64_t(word(2)) * 4ul;
+  const Address places = address_add(tensor(3), row * Offset(word(2)) * Offset(4));
   for (uint at = first; at < end; ++at) {
     const uint what = kind(ordered(x, at, flip, invert), found);
-    if (what == 1u || (what != 0u && equal < wanted)) Int32(places + 4ul * (less + min(equal, wanted))).at[0] = int(at);
+    if (what == 1u || (what != 0u && equal < wanted))
+      Int32(address_add(places, Offset(4) * (less + min(equal, wanted)))).at[0] = int(at);
     less += what & 1u;
     equal += what >> 16;
   }

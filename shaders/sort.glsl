@@ -12,22 +12,22 @@ layout(local_size_x = SG_THREADS) in;
 #define thread gl_LocalInvocationIndex
 
 // Workgroups are counted along x, then y: one axis may be too short.
-uint64_t group() { return uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
+Offset group() { return Offset(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 
 #if defined(KEY_INT64) || defined(KEY_FLOAT64)
-const uint64_t kKeyBytes = 8ul;
+const Offset kKeyBytes = Offset(8);
 #else
-const uint64_t kKeyBytes = 4ul;
+const Offset kKeyBytes = Offset(4);
 #endif
 
 // Element i of the keys at x as (low, high) words that rise with its place in the order. NaN is the largest, -0 is 0.
 // `flip` has the sign bit of signed integers, or 0; `invert` is ~0 for a falling order, or 0.
-uvec2 ordered(uint64_t x, uint i, uint flip, uint invert) {
+uvec2 ordered(Address x, uint i, uint flip, uint invert) {
 #if defined(KEY_INT64) || defined(KEY_FLOAT64)
-  const uint64_t bits = Words(x + 8ul * i).at[0];
-  uint low = uint(bits), high = uint(bits >> 32);
+  const Word bits = Words(address_add(x, Offset(8) * i)).at[0];
+  uint low = word_low(bits), high = word_high(bits);
 #else
-  uint low = uint(Int32(x + 4ul * i).at[0]), high = 0u;
+  uint low = uint(Int32(address_add(x, Offset(4) * i)).at[0]), high = 0u;
 #endif
 #if defined(KEY_INT32)
   low ^= flip;

@@ -7,14 +7,15 @@ shared uint bins[256 * 8];  // eight of each, so that equal digits of neighbours
 
 void main() {
   const uint n = uint(word(0)), tiles = uint(word(1)), shift = uint(word(2));
-  const uint64_t row = group() / tiles;
-  if (row >= uint64_t(word(3))) return;
+  const Offset row = group() / tiles;
+  if (row >= Offset(word(3))) return;
   const uint tile = uint(group() - row * tiles);
-  const uint64_t keys = tensor(0) + row * n * 4ul, counts = tensor(1) + row * 1024ul * tiles;
+  const Address keys = address_add(tensor(0), row * n * Offset(4));
+  const Address counts = address_add(tensor(1), row * Offset(1024) * tiles);
   UNROLL for (uint i = 0u; i < 8u; ++i) bins[i * 256u + thread] = 0u;
   barrier();
 #ifdef FRESH
-  const uint64_t x = tensor(2) + row * n * kKeyBytes;
+  const Address x = address_add(tensor(2), row * n * kKeyBytes);
   const uint flip = uint(word(4)), invert = uint(word(5)), w = uint(word(6));
 #endif
   for (uint k = 0u; k < ITEMS; k += kEach) {
@@ -22,9 +23,9 @@ void main() {
     UNROLL for (uint i = 0u; i < kEach; ++i) {
       const uint at = min(tile * 256u * ITEMS + (k + i) * 256u + thread, n - 1u);
 #if !defined(FRESH)
-      key[i] = uint(Int32(keys + 4ul * at).at[0]);
+      key[i] = uint(Int32(address_add(keys, Offset(4) * at)).at[0]);
 #elif defined(PLACED)
-      key[i] = ordered(x, uint(Int32(tensor(3) + (row * n + at) * 4ul).at[0]), flip, invert)[w];
+      key[i] = ordered(x, uint(Int32(address_add(tensor(3), (row * n + at) * Offset(4))).at[0]), flip, invert)[w];
 #else
       key[i] = ordered(x, at, flip, invert)[w];
 #endif
@@ -34,12 +35,12 @@ void main() {
       if (at >= n) break;
       atomicAdd(bins[((key[i] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
 #ifdef FRESH
-      Int32(keys + 4ul * at).at[0] = int(key[i]);
+      Int32(address_add(keys, Offset(4) * at)).at[0] = int(key[i]);
 #endif
     }
   }
   barrier();
   uint sum = 0u;
   UNROLL for (uint i = 0u; i < 8u; ++i) sum += bins[thread * 8u + ((thread / 4u + i) & 7u)];
-  Int32(counts + (uint64_t(thread) * tiles + tile) * 4ul).at[0] = int(sum);
+  Int32(address_add(counts, (Offset(thread) * tiles + tile) * Offset(4))).at[0] = int(sum);
 }

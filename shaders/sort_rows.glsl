@@ -4,10 +4,10 @@
 void main() {
   const uint n = uint(word(0)), rows_each = uint(word(2)), begin = uint(word(3)), end = uint(word(4));
   const uint flip = uint(word(5)), invert = uint(word(6));
-  const uint64_t rows = uint64_t(word(1)), row = group() * rows_each;
+  const Offset rows = Offset(word(1)), row = group() * rows_each;
   if (row >= rows) return;
-  const uint count = uint(min(rows - row, uint64_t(rows_each))) * n;
-  const uint64_t x = tensor(0) + row * n * kKeyBytes, order = tensor(1) + row * n * 4ul;
+  const uint count = uint(min(rows - row, Offset(rows_each))) * n;
+  const Address x = address_add(tensor(0), row * n * kKeyBytes), order = address_add(tensor(1), row * n * Offset(4));
   uint place[ITEMS], key[ITEMS], digit[ITEMS], rank[ITEMS];
   UNROLL for (uint k = 0u; k < ITEMS; ++k) place[k] = thread * ITEMS + k;
   for (uint bit = begin; bit < end;) {
@@ -34,9 +34,9 @@ void main() {
     const uint at = k * 256u + thread;
     if (at >= count) break;
     const uint from = exchange[padded(at)];
-    Int32(order + 4ul * at).at[0] = int(from - at / n * n);
+    Int32(address_add(order, Offset(4) * at)).at[0] = int(from - at / n * n);
 #ifdef WITH_KEYS
-    Int32(tensor(2) + 4ul * at).at[0] = int(ordered(x, from, flip, invert).x);
+    Int32(address_add(tensor(2), Offset(4) * at)).at[0] = int(ordered(x, from, flip, invert).x);
 #endif
   }
 }

@@ -4,30 +4,30 @@
 
 void main() {
   const uint tiles = uint(word(0));
-  const uint64_t rows = uint64_t(word(1));
+  const Offset rows = Offset(word(1));
 #ifdef FEW
-  const uint64_t line = group() * 256ul + thread;
-  if (line >= rows * 256ul) return;
-  const uint64_t counts = tensor(0) + line * tiles * 4ul;
+  const Offset line = group() * Offset(256) + thread;
+  if (line >= rows * Offset(256)) return;
+  const Address counts = address_add(tensor(0), line * tiles * Offset(4));
   int sum = 0;
   for (uint i = 0u; i < tiles; ++i) {
-    const int count = Int32(counts + 4ul * i).at[0];
-    Int32(counts + 4ul * i).at[0] = sum;
+    const int count = Int32(address_add(counts, Offset(4) * i)).at[0];
+    Int32(address_add(counts, Offset(4) * i)).at[0] = sum;
     sum += count;
   }
-  Int32(tensor(1) + line * 4ul).at[0] = sum;
+  Int32(address_add(tensor(1), line * Offset(4))).at[0] = sum;
 #else
-  const uint64_t line = group();
-  if (line >= rows * 256ul) return;
-  const uint64_t counts = tensor(0) + line * tiles * 4ul;
+  const Offset line = group();
+  if (line >= rows * Offset(256)) return;
+  const Address counts = address_add(tensor(0), line * tiles * Offset(4));
   uint sum = 0u;
   for (uint i = 0u; i < tiles; i += 256u) {
     const uint at = i + thread;
     uint total;
-    const uint before = exclusive(at < tiles ? uint(Int32(counts + 4ul * at).at[0]) : 0u, total);
-    if (at < tiles) Int32(counts + 4ul * at).at[0] = int(sum + before);
+    const uint before = exclusive(at < tiles ? uint(Int32(address_add(counts, Offset(4) * at)).at[0]) : 0u, total);
+    if (at < tiles) Int32(address_add(counts, Offset(4) * at)).at[0] = int(sum + before);
     sum += total;
   }
-  if (thread == 0u) Int32(tensor(1) + line * 4ul).at[0] = int(sum);
+  if (thread == 0u) Int32(address_add(tensor(1), line * Offset(4))).at[0] = int(sum);
 #endif
 }

@@ -4,10 +4,10 @@
 
 shared uint bases[256], starts[256];
 
-void load(uint64_t from, uint count, out uint value[ITEMS]) {
+void load(Address from, uint count, out uint value[ITEMS]) {
   UNROLL for (uint k = 0u; k < ITEMS; ++k) {
     const uint at = k * 256u + thread;
-    exchange[padded(at)] = at < count ? uint(Int32(from + 4ul * at).at[0]) : 0xffffffffu;
+    exchange[padded(at)] = at < count ? uint(Int32(address_add(from, Offset(4) * at)).at[0]) : 0xffffffffu;
   }
   barrier();
   UNROLL for (uint k = 0u; k < ITEMS; ++k) value[k] = exchange[padded(thread * ITEMS + k)];
@@ -16,18 +16,18 @@ void load(uint64_t from, uint count, out uint value[ITEMS]) {
 
 void main() {
   const uint n = uint(word(0)), tiles = uint(word(1)), shift = uint(word(2)), bits = uint(word(4));
-  const uint64_t row = group() / tiles;
-  if (row >= uint64_t(word(3))) return;
+  const Offset row = group() / tiles;
+  if (row >= Offset(word(3))) return;
   const uint tile = uint(group() - row * tiles), count = min(n - tile * kTile, kTile);
-  const uint64_t line = row * 256ul + thread, tile_at = (row * n + tile * kTile) * 4ul;
+  const Offset line = row * Offset(256) + thread, tile_at = (row * n + tile * kTile) * Offset(4);
   uint all;
-  const uint base = exclusive(uint(Int32(tensor(2) + line * 4ul).at[0]), all);
-  bases[thread] = base + uint(Int32(tensor(1) + (line * tiles + tile) * 4ul).at[0]);
+  const uint base = exclusive(uint(Int32(address_add(tensor(2), line * Offset(4))).at[0]), all);
+  bases[thread] = base + uint(Int32(address_add(tensor(1), (line * tiles + tile) * Offset(4))).at[0]);
 
   uint key[ITEMS], place[ITEMS], digit[ITEMS], rank[ITEMS];
-  load(tensor(0) + tile_at, count, key);
+  load(address_add(tensor(0), tile_at), count, key);
 #ifdef PLACED
-  load(tensor(4) + tile_at, count, place);
+  load(address_add(tensor(4), tile_at), count, place);
 #else
   UNROLL for (uint k = 0u; k < ITEMS; ++k) place[k] = tile * kTile + thread * ITEMS + k;
 #endif
@@ -48,10 +48,10 @@ void main() {
   UNROLL for (uint k = 0u; k < ITEMS; ++k) {
     const uint at = k * 256u + thread;
     if (at >= count) break;
-    const uint64_t to = (row * n + bases[digit[k]] + at - starts[digit[k]]) * 4ul;
-    Int32(tensor(3) + to).at[0] = int(place[k]);
+    const Offset to = (row * n + bases[digit[k]] + at - starts[digit[k]]) * Offset(4);
+    Int32(address_add(tensor(3), to)).at[0] = int(place[k]);
 #ifdef KEYS_OUT
-    Int32(tensor(5) + to).at[0] = int(key[k]);
+    Int32(address_add(tensor(5), to)).at[0] = int(key[k]);
 #endif
   }
 }

@@ -1,5 +1,5 @@
 // The tape machine: runs recorded scalar operations, forward and backward. Included with REAL, REAL_BYTES, BITS,
-// REAL_OF, BITS_OF, NAN, NO_DEBT and BATCH defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
+// BITS_OF_WORD, REAL_OF, BITS_OF, NAN, NO_DEBT and BATCH defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
 // - A slot has a value, a gradient and a mark (the last backward pass that reached it).
 // - A strand is a sequence of operations of which each goes on from the result of the one before; one thread runs it.
 //   Its other operands come from earlier levels; a level is all strands that depend on earlier levels only. One
@@ -17,10 +17,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Ind
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Items { uvec4 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Pairs { uvec2 at[]; };
 struct Write {
-  uint64_t address;
+  Address address;
   BITS value;
 };
-layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Writes { Write at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer Writes { Write at[]; };
 
 // The arguments, kept in registers.
 uint mode, first, last, root, slots;
@@ -35,7 +35,7 @@ Writes writes;
 void load_arguments() {
   Words word = Words(push.block);
   mode = uint(word.at[0]), first = uint(word.at[1]), last = uint(word.at[2]), root = uint(word.at[3]);
-  epoch = BITS(word.at[4]);
+  epoch = BITS_OF_WORD(word.at[4]);
   data = Reals(word.at[5]), grad = Reals(word.at[6]);
   marks = Bits(word.at[7]), debts = Bits(word.at[8]);
   heads = Items(word.at[9]), levels = Pairs(word.at[10]), uses = Indices(word.at[11]), chunks = Indices(word.at[12]);
@@ -57,12 +57,12 @@ const uint kNone = 0xffffffffu, kElsewhere = 0x80000000u, kInside = 0x40000000u;
 const uint kSwapped = 0x100u;  // the strand goes on from the second operand
 bool is_binary(uint op) { return op == kAdd || op == kMul || op == kPower || op == kPow; }
 
-uint64_t elsewhere(uint index, uint what) { return externals.at[3 * index + what]; }
+Address elsewhere(uint index, uint what) { return externals.at[3 * index + what]; }
 // Without a branch, so that the loads of a batch go ahead together.
 REAL value_at(uint code) {
   const bool far = (code & kElsewhere) != 0u;
-  const uint64_t there = externals.at[far ? 3 * (code & ~kElsewhere) : 0];
-  return Reals(far ? there : uint64_t(data) + uint64_t(code) * REAL_BYTES).at[0];
+  const Address there = externals.at[far ? 3 * (code & ~kElsewhere) : 0];
+  return Reals(far ? there : address_add(Address(data), Offset(code) * REAL_BYTES)).at[0];
 }
 
 // ---- forward

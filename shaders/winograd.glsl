@@ -58,5 +58,5 @@ BOTH(find_result, result_of_values, 4, 2)
 BOTH(find_kernel, kernel_of_values, 4, 3)
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
-Float32 floats(uint t, uint64_t element) { return Float32(tensor(t) + 4 * element); }
+Float32 floats(uint t, Offset element) { return Float32(address_add(tensor(t), 4 * element)); }
 

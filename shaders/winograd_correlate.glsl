@@ -7,15 +7,15 @@ const uint kUnits = kFactors / SG_THREADS, kRowsApart = SG_THREADS / kRow;  // o
 
 // A block's results from its elements: transforms spread what is not finite over the block. `first` is of channel 0.
 void find_directly(Image x, int first, uint there, uint m, out float y[2][2]) {
-  const int64_t channel = word(18), row = word(19), column = word(20);
-  int64_t kernel = word(16) + m * word(17);
+  const SignedOffset channel = word(18), row = word(19), column = word(20);
+  SignedOffset kernel = word(16) + SignedOffset(m * word(17));
   y[0][0] = y[0][1] = y[1][0] = y[1][1] = 0.0;
   for (uint c = 0; c < CHANNELS; ++c) {
     float d[4][4];
     load_block(x, first + int(c) * x.channel, there, d);
     [[unroll]] for (int p = 0; p < 3; ++p)
       [[unroll]] for (int q = 0; q < 3; ++q) {
-        const float w = floats(2, uint64_t(kernel + p * row + q * column)).at[0];
+        const float w = floats(2, Offset(kernel + p * row + q * column)).at[0];
         [[unroll]] for (int i = 0; i < 2; ++i)
           [[unroll]] for (int j = 0; j < 2; ++j) y[i][j] = fma(d[i + p][j + q], w, y[i][j]);
       }
@@ -32,18 +32,18 @@ void main() {
   const Image x = image();
   const uint there = number < blocks ? elements(x, b) : 0;
   const ivec2 result = RESULT;
-  const uint64_t to_result = tensor(3);
+  const Address to_result = tensor(3);
   int first = first_element(x, b, row);
-  uint64_t from = tensor(1) + 4 * uint64_t(thread / kRow * row_of_outputs + m0 + 4 * (thread % kRow));
+  Address from = address_add(tensor(1), 4 * Offset(thread / kRow * row_of_outputs + m0 + 4 * (thread % kRow)));
 
   float d[4][4];
   vec4 weights[kUnits];
 #define LOAD(c0)                                                                                  \
   load_block(x, first, (c0) + row < channels ? there : 0, d);                                     \
   [[unroll]] for (uint r = 0; r < kUnits; ++r)                                                    \
-    weights[r] = Float32x4(from + uint64_t(4 * r * kRowsApart) * row_of_outputs).at[0];           \
+    weights[r] = Float32x4(address_add(from, Offset(4 * r * kRowsApart) * row_of_outputs)).at[0];           \
   first += int(kStep) * x.channel;                                                                \
-  from += 4 * kStep * kPoints * row_of_outputs;
+  from = address_add(from, 4 * kStep * kPoints * row_of_outputs);
   LOAD(0)
   vec4 sums[8][2] = no_sums();
   for (uint c0 = 0; c0 < channels; c0 += kStep) {
@@ -77,7 +77,7 @@ void main() {
       [[unroll]] for (int i = 0; i < 2; ++i)
         [[unroll]] for (int j = 0; j < 2; ++j)
           if (corner.x + i < result.x && corner.y + j < result.y)
-            Float32(to_result + 4 * int64_t(to + i * result.y + j)).at[0] = y[i][j];
+            Float32(address_add(to_result, 4 * SignedOffset(to + i * result.y + j))).at[0] = y[i][j];
     }
   }
 }

@@ -37,7 +37,7 @@ Block block_at(uint number, uvec2 blocks) {
 
 // An image, as far as a thread reads it: nothing in a loop waits for words.
 struct Image {
-  uint64_t at;
+  Address at;
   ivec2 size, before;
   int image, channel, row;  // strides, of 4 bytes
 };
@@ -57,10 +57,10 @@ int first_element(Image x, Block b, uint channel) {
 }
 void load_block(Image x, int first, uint there, out float d[4][4]) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
-    const uint64_t row = x.at + 4 * int64_t(first + i * x.row);
+    const Address row = address_add(x.at, 4 * SignedOffset(first + i * x.row));
     [[unroll]] for (int j = 0; j < 4; ++j) {
       d[i][j] = 0.0;
-      if ((there >> (4 * i + j) & 1) == 1) d[i][j] = Float32(row + 4 * j).at[0];
+      if ((there >> (4 * i + j) & 1) == 1) d[i][j] = Float32(address_add(row, 4 * j)).at[0];
     }
   }
 }

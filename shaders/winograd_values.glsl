@@ -14,12 +14,13 @@ void main() {
   float w[3][3], values[4][4];
   [[unroll]] for (int i = 0; i < 3; ++i)
     [[unroll]] for (int j = 0; j < 3; ++j) {
-      const int64_t y = reversed ? 2 - i : i, x = reversed ? 2 - j : j;
-      const int64_t at = m * int64_t(word(4)) + c * int64_t(word(5)) + y * int64_t(word(6)) + x * int64_t(word(7));
+      const SignedOffset y = reversed ? 2 - i : i, x = reversed ? 2 - j : j;
+      const SignedOffset at = SignedOffset(m * SignedOffset(word(4)) + c * SignedOffset(word(5))) +
+                              y * SignedOffset(word(6)) + x * SignedOffset(word(7));
       w[i][j] = inside ? floats(0, at).at[0] : 0.0;
     }
   transform_kernel(w, values);
-  const uint64_t to = uint64_t(c) * kPoints * ROW_OF_OUTPUTS + m;
+  const Offset to = Offset(c) * kPoints * ROW_OF_OUTPUTS + m;
   [[unroll]] for (uint i = 0; i < 4; ++i)
     [[unroll]] for (uint j = 0; j < 4; ++j) floats(1, to + (4 * i + j) * ROW_OF_OUTPUTS).at[0] = values[i][j];
 }

@@ -2,13 +2,13 @@
 // the gradient by the result, in order.
 #include "winograd_product.glsl"
 
-void load_result(uint64_t at, ivec2 result, Block b, int plane, bool inside, out float y[2][2]) {
+void load_result(Address at, ivec2 result, Block b, int plane, bool inside, out float y[2][2]) {
   const ivec2 corner = 2 * ivec2(b.y, b.x);
   [[unroll]] for (int i = 0; i < 2; ++i)
     [[unroll]] for (int j = 0; j < 2; ++j) {
       y[i][j] = 0.0;
       if (inside && corner.x + i < result.x && corner.y + j < result.y)
-        y[i][j] = Float32(at + 4 * int64_t(plane + (corner.x + i) * result.y + corner.y + j)).at[0];
+        y[i][j] = Float32(address_add(at, 4 * SignedOffset(plane + (corner.x + i) * result.y + corner.y + j))).at[0];
     }
 }
 
@@ -25,7 +25,7 @@ Block moved(Block b, uint images, uvec2 step, uvec2 blocks) {
 }
 
 // The sums of an output and a channel over blocks begin .. end: transforms spread what is not finite over all taps.
-void find_directly(Image x, uint64_t gradient, uint begin, uint end, uint m, uint c, out float w[3][3]) {
+void find_directly(Image x, Address gradient, uint begin, uint end, uint m, uint c, out float w[3][3]) {
   const ivec2 result = RESULT;
   [[unroll]] for (uint p = 0; p < 3; ++p) w[p][0] = w[p][1] = w[p][2] = 0.0;
   for (uint number = begin; number < end; ++number) {
@@ -55,7 +55,7 @@ void main() {
   const uint images = kStep / (blocks.x * blocks.y);
   const Image x = image();
   const ivec2 result = RESULT;
-  const uint64_t gradient = tensor(1);
+  const Address gradient = tensor(1);
   Block b = block_at(begin + lane, blocks);
 
   float d[4][4], y[2][2];
@@ -92,7 +92,7 @@ void main() {
       float sum = 0.0;
       [[unroll]] for (uint i = 0; i < 3; ++i) sum += w[i][0] + w[i][1] + w[i][2];
       if (!is_finite(sum)) find_directly(x, gradient, begin, end, m, c, w);
-      const uint64_t to = ((uint64_t(slice) * outputs + m) * channels + c) * 9;
+      const Offset to = ((Offset(slice) * outputs + m) * channels + c) * 9;
       [[unroll]] for (uint i = 0; i < 3; ++i)
         [[unroll]] for (uint j = 0; j < 3; ++j) floats(2, to + 3 * i + j).at[0] = w[i][j];
     }

@@ -173,6 +173,7 @@ PYBIND += ["module.cpp", "optim.cpp", "profile.cpp", "random.cpp"]
 LINE_LIMIT = 800
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+STRINGS = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 VULKAN_NAME = re.compile(r"\b(?:vk[A-Z]\w*|Vk[A-Z]\w*|VK_[A-Z]\w*|vma[A-Z]\w*|Vma[A-Z]\w*)\b")
 
 MODULES = sorted(PYTHON.rglob("*.py"))
@@ -303,6 +304,25 @@ def test_a_file_opens_with_what_it_owns(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("//"), (
         "say in one to three lines what the file owns, and what it must not know"
     )
+
+
+# docs/decisions/061-addresses-behind-one-seam.md: one shader names types of 64 bits, and all others use its words.
+BITS_64 = re.compile(r"\b(?:u?int64_t|[iu]64vec[234]|\d+ul)\b")
+SHADERS = sorted((ROOT / "shaders").iterdir())
+TEXTS_OF_SHADERS = [p for p in SOURCES if name(p).startswith(("ops/", "device/gpu/"))]
+
+
+@pytest.mark.parametrize("path", [p for p in SHADERS if p.name != "address.glsl"], ids=lambda p: p.name)
+def test_shaders_leave_addresses_to_one(path: Path) -> None:
+    found = BITS_64.findall(path.read_text(encoding="utf-8"))
+    assert not found, f"use the words of shaders/address.glsl instead of {sorted(set(found))}"
+
+
+@pytest.mark.parametrize("path", TEXTS_OF_SHADERS, ids=name)
+def test_texts_of_shaders_leave_addresses_to_one(path: Path) -> None:
+    strings = STRINGS.findall(path.read_text(encoding="utf-8"))
+    found = [s for s in strings if BITS_64.search(s)]
+    assert not found, f"use the words of shaders/address.glsl in {found}"
 
 
 def test_no_cycle_between_files() -> None:

@@ -34,6 +34,7 @@ long_lanes=(
   "links 300 the addresses that the pages link to (needs a network)"
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
+  "pairs 900 tests of operations, layers and Values on software Vulkan, with addresses that are pairs of words"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
   "opinfo 3600 PyTorch's table of operators (installs its wheel for CPUs), on the CPU and (software Vulkan) the GPU"
   "packages 1200 ten packages around PyTorch, installed for themselves: trains with each under run, losses are PyTorch's"
@@ -458,6 +459,12 @@ import torch_geometric, torchaudio, torchmetrics, transformers" || return 1
 
 lane_packages() {
   packages_of all && "$py" tests/packages/run.py "$root/build/test/packages-all"
+}
+
+lane_pairs() {
+  software_vulkan || return 1
+  SPIROGRAD_ADDRESSES=pairs "$py" -m pytest -q "${spread[@]}" --dist worksteal -m "gpu and not slow" \
+    tests/ops tests/nn tests/scalar tests/engine/test_addresses.py
 }
 
 lane_poison() {

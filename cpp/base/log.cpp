@@ -37,6 +37,8 @@ const std::vector<EnvVariable>& env_variables() {
        "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32, also on a CPU)."},
       {"SPIROGRAD_TILES", "",
        "Whose tiles kernels use: nvidia, nvk, amd, gcn, intel, apple, mobile, software; empty: the device's own."},
+      {"SPIROGRAD_ADDRESSES", "pointers",
+       "pairs: kernels know addresses as two words, and offsets of 32 bits (tests only)."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
       {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},
       {"SPIROGRAD_TAPE", "", "float32: scalar Values on a GPU in float32; mistake: with wrong sums (tests only)."},

@@ -78,9 +78,9 @@ void expand_banded(const Node& node, bool gpu, Expansion& e) {
     custom.cpu = t == DType::float64 ? banded_on_cpu<double> : banded_on_cpu<float>;
     return;
   }
-  custom.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES 8ul\n"
-                                      : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES 4ul\n";
-  custom.source += node.numel <= INT32_MAX ? "#define PLACE uint\n" : "#define PLACE uint64_t\n";
+  custom.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES Offset(8)\n"
+                                      : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES Offset(4)\n";
+  custom.source += node.numel <= INT32_MAX ? "#define PLACE uint\n" : "#define PLACE Offset\n";
   custom.source += "#include \"banded.glsl\"\n";
   set_threads(custom, node.numel, *e.gpu);
 }

@@ -153,8 +153,8 @@ void (*copy_function(size_t bytes))(const CpuArgs&) {
 
 std::string glsl(DType t, const Bordered& b, bool gradient) {
   const std::string bits = std::to_string(8 * size_of(t)), bytes = std::to_string(size_of(t));
-  std::string s = "#define BYTES " + bytes + "ul\n#define PLACE ";
-  s += b.elements(true) <= INT32_MAX ? "int\n" : "int64_t\n";
+  std::string s = "#define BYTES Offset(" + bytes + ")\n#define PLACE ";
+  s += b.elements(true) <= INT32_MAX ? "int\n" : "SignedOffset\n";
   if (gradient)
     s += "#define GRADIENT\n#define MEMORY Float" + bits + "\n#define ELEMENT " +
          (t == DType::float64 ? "double\n" : "float\n");

@@ -93,7 +93,7 @@ Element element(DType t) {
     case DType::int32:
       return {"int", "element", "v"};
     case DType::int64:
-      return {"int64_t", "element", "v"};
+      return {"int64", "element", "v"};
     case DType::float32:
       return {"float", "element", "v"};
     default:
@@ -109,20 +109,20 @@ std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word,
   const std::string inside = "inside_of_tensor(i, word(" + std::to_string(word) + "))";
   std::string value = e.value;
   if (const size_t at = value.find("element"); at != value.npos) value.replace(at, 7, memory);
-  const std::string reads = std::string(e.type) + " load(" + handle + " t, int64_t i) {\n  if (!" + inside +
-                            ") return " + e.type + "(0);\n  return " + value + ";\n}\n";
-  const std::string writes = "void store(" + handle + " t, int64_t i, " + e.type + " v) {\n  if (" + inside + ") " +
+  const std::string reads = std::string(e.type) + " load(" + handle + " t, int64 i) {\n  if (!" + inside + ") return " +
+                            e.type + "(0);\n  return " + value + ";\n}\n";
+  const std::string writes = "void store(" + handle + " t, int64 i, " + e.type + " v) {\n  if (" + inside + ") " +
                              memory + " = " + e.stored + ";\n}\n";
   return "struct " + handle + " { int number; };\nconst " + handle + " " + a.name + " = " + handle + "(" + number +
          ");\n" + reads + (output ? writes : "");
 }
 
-// The words of CustomKernel::reports come after all others.
-std::string reporting(size_t words) {
-  const std::string where = "uint64_t(word(" + std::to_string(words) + "))";
-  const std::string status = "uint64_t(word(" + std::to_string(words + 1) + "))";
-  return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, 1);\n"
-         "  return uint64_t(i) < uint64_t(bound);\n}\n"
+// The words of CustomKernel::reports come after all tensors and all other words.
+std::string reporting(size_t before) {
+  const std::string where = "tensor(" + std::to_string(before) + ")";
+  const std::string status = "tensor(" + std::to_string(before + 1) + ")";
+  return "bool inside_of_tensor(int64 i, int64 bound) {\n  check_index(i, bound, 1);\n"
+         "  return uint64(i) < uint64(bound);\n}\n"
          "void report_kernel() { report_index(" +
          status + ", 1, " + where + "); }\n";
 }
@@ -143,7 +143,7 @@ std::string head(const GlslKernel& k) {
   s += "#define global_index (((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + "
        "gl_WorkGroupID.x) * " +
        std::to_string(k.local[0] * k.local[1] * k.local[2]) + " + gl_LocalInvocationIndex)\n";
-  if (!k.unchecked) s += reporting(words_of(k));
+  if (!k.unchecked) s += reporting(k.inputs.size() + k.outputs.size() + words_of(k));
   size_t tensor = 0, word = 0;
   for (const auto* list : {&k.inputs, &k.outputs})
     for (const GlslKernel::Argument& a : *list) {

@@ -376,14 +376,15 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   const auto bytes = static_cast<int64_t>(size_of(dtype));
   constexpr const char* kFolds[] = {"SUM", "MAXIMUM", "MINIMUM", "PRODUCT"};
   const std::string element =
-      std::string("#define ") + kFolds[static_cast<int>(fold)] + "\n#define BYTES " + std::to_string(bytes) + "ul\n" +
+      std::string("#define ") + kFolds[static_cast<int>(fold)] + "\n#define BYTES Offset(" + std::to_string(bytes) +
+      ")\n" +
       (dtype == DType::float32   ? "#define ELEMENT float\n#define MEMORY Float32\n"
                                    "#define HIGHEST uintBitsToFloat(0x7f800000u)\n#define LOWEST -HIGHEST\n"
        : dtype == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n"
                                    "#define HIGHEST packDouble2x32(uvec2(0u, 0x7ff00000u))\n#define LOWEST -HIGHEST\n"
        : dtype == DType::int32   ? "#define ELEMENT int\n#define MEMORY Int32\n"
                                    "#define HIGHEST 0x7fffffff\n#define LOWEST (-HIGHEST - 1)\n"
-                                 : "#define ELEMENT int64_t\n#define MEMORY Int64\n"
+                                 : "#define ELEMENT int64\n#define MEMORY Int64\n"
                                    "#define HIGHEST 0x7fffffffffffffffl\n#define LOWEST (-HIGHEST - 1l)\n");
   CustomKernel& clear = e.launch(name + "_clear");
   clear.tensors = {{out, dtype, true}};

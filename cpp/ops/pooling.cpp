@@ -160,12 +160,12 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
     custom.cpu = t == DType::float64 ? spread_function<double>(node) : spread_function<float>(node);
     return;
   }
-  custom.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES 8ul\n"
-                                      : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES 4ul\n";
+  custom.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES Offset(8)\n"
+                                      : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES Offset(4)\n";
   custom.source += "#define RESULT tensor(" + std::to_string(node.inputs) + ")\n";
   if (node.inputs == 2)
-    custom.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
-                                                      : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
+    custom.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES Offset(1)\n"
+                                                      : "#define CODES Int32\n#define CODE_BYTES Offset(4)\n";
   custom.source += "#include \"pool_image.glsl\"\n";
   set_threads(custom, node.numel, *e.gpu);
 }

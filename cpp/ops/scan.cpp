@@ -163,15 +163,15 @@ std::string source(Scan scan, DType t, bool wide, int64_t items, int inputs, con
   const char *number = t == DType::float32   ? "float"
                        : t == DType::float64 ? "double"
                        : t == DType::int32   ? "int"
-                                             : "int64_t",
+                                             : "int64",
              *ref = t == DType::float32   ? "Float32"
                     : t == DType::float64 ? "Float64"
                     : t == DType::int32   ? "Int32"
                                           : "Int64";
   return std::string("#define Number ") + number + "\n#define REF " + ref + "\n#define SIZE " +
          std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define Position " +
-         (wide ? "int64_t" : "int") + "\n#define INPUTS " + std::to_string(inputs) + "\n#define " + define_of(scan) +
-         "\n#define " + phase + "\n" +
+         (wide ? "SignedOffset" : "int") + "\n#define INPUTS " + std::to_string(inputs) + "\n#define " +
+         define_of(scan) + "\n#define " + phase + "\n" +
          (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") +
          "#include \"scan.glsl\"\n";
 }

@@ -101,6 +101,36 @@ TEST_CASE("products of halves use matrix units that can take them", "[lower]") {
     }
 }
 
+static bool needs_int64(const std::vector<uint32_t>& spirv) {
+  constexpr uint32_t kCapability = 17, kInt64 = 11;
+  for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
+    if ((spirv[at] & 0xffff) == kCapability && spirv[at + 1] == kInt64) return true;
+  return false;
+}
+
+TEST_CASE("kernels with addresses of pairs compile, and only 64-bit values need such integers", "[lower]") {
+  using glsl::AddressForm;
+  CHECK(glsl::address_form("pairs") == AddressForm::pair);
+  CHECK_THROWS_AS(glsl::address_form("words"), ValueError);
+  int without = 0;
+  for (Fit fit : {Fit::special, Fit::general})
+    for (const Case& c : cases()) {
+      const Lowered l = lower(c.step, plain(), fit);
+      if (fit == Fit::general && !l.general) continue;
+      const Shader& s = *l.shader;
+      const std::string text = s.source.empty() ? std::string(embedded_source(s.builtin + ".comp")) : s.source;
+      INFO(c.name << "\n" << text);
+      CHECK(needs_int64(compile_glsl(l.name, text)));
+      bool values = false;  // also those of the status block, which reports indices
+      for (const char* word : {"int64", "SG_WIDE", "SG_CHECKS", "SG_GUARDS", "SG_FLOAT64"})
+        values = values || text.find(word) != text.npos;
+      const bool needs = needs_int64(compile_glsl(l.name, glsl::in_form(AddressForm::pair, text)));
+      if (!values) CHECK_FALSE(needs);
+      without += !needs;
+    }
+  CHECK(without > 100);
+}
+
 // What OpCooperativeMatrixStoreTensorNV says about its addresses; less than an element has is no valid SPIR-V.
 static std::vector<uint32_t> alignments_of_stored_tiles(const std::vector<uint32_t>& spirv) {
   constexpr uint32_t kStoreTensor = 5368, kAligned = 2;

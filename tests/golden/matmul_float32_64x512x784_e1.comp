@@ -10,16 +10,16 @@
 #define argument(i) Words(arguments).at[i]
 #define tensor_a argument(0)
 #define tensor_b argument(1)
-#define batches argument(2)
-#define size_m argument(3)
-#define size_n argument(4)
-#define size_k argument(5)
-#define a_batch argument(6)
-#define a_m argument(7)
-#define a_k argument(8)
-#define b_batch argument(9)
-#define b_k argument(10)
-#define b_n argument(11)
+#define batches offset_of(argument(2))
+#define size_m offset_of(argument(3))
+#define size_n offset_of(argument(4))
+#define size_k offset_of(argument(5))
+#define a_batch offset_of(argument(6))
+#define a_m offset_of(argument(7))
+#define a_k offset_of(argument(8))
+#define b_batch offset_of(argument(9))
+#define b_k offset_of(argument(10))
+#define b_n offset_of(argument(11))
 #define view1 argument(12)  // float32
 #define view2_stride1 Index(argument(13))
 #define view2 argument(14)  // bool
@@ -30,7 +30,7 @@
 #define ELEMENT4 vec4
 #define MEMORY Float32
 #define MEMORY4 Float32x4
-#define BYTES 4ul
+#define BYTES Offset(4)
 #define LOAD(x) x
 #define LOAD4(x) x
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)

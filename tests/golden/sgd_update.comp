@@ -6,7 +6,7 @@
 #include "common.glsl"
 
 #define Index uint
-uint64_t arguments;  // of this workgroup's instance
+Address arguments;  // of this workgroup's instance
 #define argument(i) Words(arguments).at[i]
 #define count Index(argument(0))
 #define view2 argument(1)  // float32
@@ -61,7 +61,7 @@ void main() {
     if (uint(Words(push.block).at[1 + middle]) <= gl_WorkGroupID.x) low = middle; else high = middle;
   }
   const uint table = 2 + uint(Words(push.block).at[0]);
-  arguments = push.block + 8ul * (table + low * 7u);
+  arguments = address_add(push.block, Offset(8) * (table + low * 7u));
   const uint group = gl_WorkGroupID.x - uint(Words(push.block).at[1 + low]);
   const uint groups = uint(Words(push.block).at[2 + low]) - uint(Words(push.block).at[1 + low]);
   look(status);

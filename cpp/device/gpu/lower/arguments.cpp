@@ -72,7 +72,9 @@ std::string Arguments::use(What what, int a, int b) {
   return slots_.back().name;
 }
 
-void Arguments::fixed(const std::string& name) { slots_.push_back({What::fixed, fixed_++, 0, name}); }
+void Arguments::fixed(const std::string& name, bool address) {
+  slots_.push_back({What::fixed, fixed_++, address, name});
+}
 
 ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
   const Program& p = layout.programs[instance];
@@ -130,7 +132,7 @@ std::vector<ArgWord> Arguments::words(const Layout& layout, size_t instance, con
   return out;
 }
 
-std::string Arguments::macros(const Program& p) const {
+std::string Arguments::macros(const Program& p, bool wide) const {
   std::string text;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& s = slots_[i];
@@ -143,17 +145,19 @@ std::string Arguments::macros(const Program& p) const {
       case What::status:
       case What::check:
       case What::guard:
+        break;
       case What::fixed:
+        if (!s.b) read = "offset_of(" + read + ")";
         break;
       case What::number:
         read = std::string("number_") + name_of(static_cast<DType>(s.b)) + "(" + read + ")";
         break;
       case What::index_stride:
       case What::index_offset:
-        read = "int64_t(" + read + ")";
+        read = "int64(word_bits(" + read + "))";
         break;
       default:
-        read = "Index(" + read + ")";
+        read = "Index(" + (wide ? "offset_of(" + read + ")" : read) + ")";
     }
     text += "#define " + s.name + " " + read + note + "\n";
   }
@@ -174,6 +178,7 @@ std::string preamble(const std::string& kind, const Layout& layout, const Argume
                      const Features& features, bool staged, const std::string& defines) {
   const Program& p = layout.program();
   std::string s = "#version 460\n// " + kind + ".\n" + defines;
+  if (layout.wide) s += "#define SG_WIDE\n";
   if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
   for (DType t : {DType::int16, DType::float16, DType::bfloat16})
     if (uses(p, t)) {
@@ -186,13 +191,13 @@ std::string preamble(const std::string& kind, const Layout& layout, const Argume
   if (p.guards()) s += "#define SG_GUARDS\n";
   s += "#include \"common.glsl\"\n";
   s += alu_includes(p);
-  s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";
-  s += several ? "uint64_t arguments;  // of this workgroup's instance\n" : "#define arguments push.block\n";
+  s += std::string("\n#define Index ") + (layout.wide ? "Offset" : "uint") + "\n";
+  s += several ? "Address arguments;  // of this workgroup's instance\n" : "#define arguments push.block\n";
   if (staged)
-    s += "shared uint64_t staged[" + std::to_string(arguments.size()) + "];\n#define argument(i) staged[i]\n";
+    s += "shared Word staged[" + std::to_string(arguments.size()) + "];\n#define argument(i) staged[i]\n";
   else
     s += "#define argument(i) Words(arguments).at[i]\n";
-  return s + arguments.macros(p) + "\n";
+  return s + arguments.macros(p, layout.wide) + "\n";
 }
 
 }  // namespace sg::glsl

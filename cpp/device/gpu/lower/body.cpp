@@ -28,7 +28,7 @@ std::string Body::index_value(int view, const std::vector<std::string>& coords, 
   std::string s = args_.use(What::index_offset, view);
   for (int d = 0; d < last; ++d) {
     if (layout_.zero(view, d)) continue;
-    s += " + int64_t(" + coords[d] + ")";
+    s += " + int64(" + coords[d] + ")";
     if (!layout_.unit(view, d)) s += " * " + args_.use(What::index_stride, view, d);
   }
   return s;
@@ -128,7 +128,7 @@ void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
       w_.line(std::string("const ") + (four ? vector_name(i.dtype) : type_name(i.dtype)) + (four ? " in" : " v") + id +
               " = " + load(i.dtype, four ? 4 : 1, from) + ";");
     } else if (i.code == Code::index) {
-      w_.line("const int64_t " + std::string(width == 4 ? "first" : "v") + id + " = " +
+      w_.line("const int64 " + std::string(width == 4 ? "first" : "v") + id + " = " +
               index_value(i.slot, coords, rank) + ";");
     } else if (i.code == Code::number && width == 4) {
       w_.line(std::string("const ") + type_name(i.dtype) + " v" + id + " = " + number(static_cast<int32_t>(n)) + ";");

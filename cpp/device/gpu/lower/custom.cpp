@@ -41,7 +41,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
     text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
     text +=
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
-        "int64_t(Words(push.block).at[" +
+        "signed_offset_of(Words(push.block).at[" +
         std::to_string(custom.tensors.size()) + " + (i)])\n" + custom.source;
     return Shaders::Written{
         sealed({.source = std::move(text), .subgroups = cm1 || cm2 ? Subgroups::counted : Subgroups::any}), {}};

@@ -103,12 +103,12 @@ std::string cast_expression(DType from, DType to, const std::string& a) {
 }  // namespace
 
 const char* type_name(DType t) {
-  constexpr const char* names[] = {"bool", "int", "int", "int", "int", "int64_t", "float", "float", "float", "double"};
+  constexpr const char* names[] = {"bool", "int", "int", "int", "int", "int64", "float", "float", "float", "double"};
   return names[at(t)];
 }
 const char* vector_name(DType t) {
   constexpr const char* names[] = {"bvec4",   "ivec4", "ivec4", "ivec4", "ivec4",
-                                   "i64vec4", "vec4",  "vec4",  "vec4",  "dvec4"};
+                                   "int64x4", "vec4",  "vec4",  "vec4",  "dvec4"};
   return names[at(t)];
 }
 const char* memory_name(DType t) {
@@ -125,7 +125,7 @@ std::string literal(DType t, Number n) {
       if (n.i == INT32_MIN) return "int(0x80000000u)";
       return n.i < 0 ? "(" + std::to_string(n.i) + ")" : std::to_string(n.i);
     case DType::int64:
-      if (n.i == INT64_MIN) return "int64_t(0x8000000000000000ul)";
+      if (n.i == INT64_MIN) return "int64(0x8000000000000000ul)";
       return n.i < 0 ? "(" + std::to_string(n.i) + "l)" : std::to_string(n.i) + "l";
     case DType::float32:
       return float_literal(n.f);
@@ -214,13 +214,13 @@ std::string alu_includes(const Program& p) {
 
 std::string temporary(DType t) { return std::string(is_float(t) ? "precise " : "const ") + type_name(t); }
 
-// Memory is seen through buffer references. An index of 64 bits is multiplied into the address, because GLSL subscripts
+// Memory is seen through buffer references. A wide index is multiplied into the address, because GLSL subscripts
 // have 32 bits.
 std::string element(DType t, int width, bool wide, const std::string& tensor, const std::string& index) {
   const std::string name = std::string(memory_name(t)) + (width == 4 ? "x4" : "");
   const bool simple = index.find_first_of(" ") == std::string::npos;
   const std::string inside = simple ? index : "(" + index + ")";
-  if (wide) return name + "(" + tensor + " + " + std::to_string(size_of(t)) + "ul * " + inside + ").at[0]";
+  if (wide) return name + "(" + address_add(tensor, offset_text(size_of(t)) + " * " + inside) + ").at[0]";
   if (width == 4) return name + "(" + tensor + ").at[" + inside + " / 4]";
   return name + "(" + tensor + ").at[" + index + "]";
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "device/gpu/lower/address.hpp"
 #include "kernel/program.hpp"
 
 namespace sg::glsl {
@@ -22,7 +23,7 @@ std::string alu_includes(const Program& p);
 // "precise float" or "const int": how a temporary of this type is declared.
 std::string temporary(DType t);
 // One element (width 1) or four (width 4) of a tensor whose address is `tensor`, from element number `index` on.
-// `wide`: the index has 64 bits, which GLSL cannot subscript with.
+// `wide`: the index is an Offset, which GLSL may not subscript with.
 std::string element(DType t, int width, bool wide, const std::string& tensor, const std::string& index);
 std::string load(DType t, int width, const std::string& element);
 std::string stored(DType t, int width, const std::string& value);

@@ -54,10 +54,11 @@ class Arguments {
     fixed
   };
   std::string use(What what, int a = 0, int b = 0);
-  void fixed(const std::string& name);  // a word that does not follow from the layout
+  // A word that does not follow from the layout: an address or a number.
+  void fixed(const std::string& name, bool address);
   std::vector<ArgWord> words(const Layout& layout, size_t instance, const std::vector<ArgWord>& fixed = {}) const;
   // "#define size_1 Index(argument(3))", one a line.
-  std::string macros(const Program& p) const;
+  std::string macros(const Program& p, bool wide) const;
   size_t size() const { return slots_.size(); }
 
  private:

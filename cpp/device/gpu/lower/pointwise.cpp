@@ -70,7 +70,8 @@ void write_search(Writer& w, size_t words) {
   w.line("if (uint(Words(push.block).at[1 + middle]) <= gl_WorkGroupID.x) low = middle; else high = middle;");
   w.close();
   w.line("const uint table = 2 + uint(Words(push.block).at[0]);");
-  w.line("arguments = push.block + 8ul * (table + low * " + std::to_string(words) + "u);");
+  w.line("arguments = " +
+         address_add("push.block", offset_text(8) + " * (table + low * " + std::to_string(words) + "u)") + ";");
   w.line("const uint group = gl_WorkGroupID.x - uint(Words(push.block).at[1 + low]);");
   w.line("const uint groups = uint(Words(push.block).at[2 + low]) - uint(Words(push.block).at[1 + low]);");
 }

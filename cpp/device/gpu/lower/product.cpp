@@ -45,15 +45,6 @@ ArgWord operand(const Instance& in, DType dtype, int32_t binding, int64_t offset
 }
 
 // The words that product.glsl reads: their names there, and their values.
-struct FixedWords {
-  std::vector<std::string> names;
-  std::vector<ArgWord> words;
-  void add(std::string name, const ArgWord& word) {
-    names.push_back(std::move(name));
-    words.push_back(word);
-  }
-};
-
 // In the order of product.comp.
 void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
   fixed.add("tensor_a", operand(in, p.dtype, p.a_binding, p.a_offset));
@@ -183,7 +174,7 @@ bool epilogue_in_fours(const Layout& l) {
 std::string element_macros(DType t) {
   const std::string name = memory_name(t);
   return std::string("#define ELEMENT ") + type_name(t) + "\n#define ELEMENT4 " + vector_name(t) + "\n#define MEMORY " +
-         name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + std::to_string(size_of(t)) + "ul\n" +
+         name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + offset_text(size_of(t)) + "\n" +
          "#define LOAD(x) " + load(t, 1, "x") + "\n#define LOAD4(x) " + load(t, 4, "x") + "\n" +
          "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
 }
@@ -212,11 +203,11 @@ bool walks_narrowly(const Product& p) {
   return std::max(a, b) < INT32_MAX / static_cast<int64_t>(size_of(p.dtype));
 }
 
-Shaders::Written write_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
+Shaders::Written write_product(const Product& p, const Layout& l, const FixedWords& fixed,
                                const std::vector<uint32_t>& constants, bool plain, const Walks& walks,
                                const Features& features) {
   Arguments args;
-  for (const std::string& name : fixed) args.fixed(name);
+  fixed.declare(args);
   if (plain) return {sealed({.builtin = "product", .constants = constants}), std::move(args)};
   const std::string epilogue = write_epilogue(args, l, walks.one_column ? 1 : 4);
   std::string flags = element_macros(p.dtype) + walks.flags();
@@ -274,7 +265,7 @@ std::string Walks::flags() const {
   std::string text;
   if (a) text += "#define A_WALKS\n";
   if (b) text += "#define B_WALKS\n";
-  if (any()) text += std::string("#define OFFSET ") + (narrow ? "int" : "int64_t") + "\n";
+  if (any()) text += std::string("#define OFFSET ") + (narrow ? "int" : "SignedOffset") + "\n";
   if (folded) text += "#define FOLDED\n";
   if (one_column) text += "#define ONE_COLUMN\n";
   return text;
@@ -364,7 +355,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
     form.add(static_cast<uint64_t>(factors.dtype));
     matrix->add_to(form);
     walks.add_to(form);
-    const auto write = [&] { return write_matrix_product(factors, l, fixed.names, *matrix, features); };
+    const auto write = [&] { return write_matrix_product(factors, l, fixed, *matrix, features); };
     return launched(step, l, fixed, shaders.find(std::move(form), write), matrix->groups, features);
   }
   FixedWords fixed;
@@ -387,7 +378,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   walks.add_to(form);
   form.add(static_cast<uint64_t>(p.dtype));
   for (uint32_t c : constants) form.add(c);
-  const auto write = [&] { return write_product(p, l, fixed.names, constants, plain, walks, features); };
+  const auto write = [&] { return write_product(p, l, fixed, constants, plain, walks, features); };
   const Shaders::Written& known = shaders.find(std::move(form), write);
 
   return launched(step, l, fixed, known, tiles(v, p.m, columns, groups), features);

@@ -9,6 +9,19 @@
 
 namespace sg::glsl {
 
+// The words of a product's arguments that do not follow from its epilogue.
+struct FixedWords {
+  std::vector<std::string> names;
+  std::vector<ArgWord> words;
+  void add(std::string name, const ArgWord& word) {
+    names.push_back(std::move(name));
+    words.push_back(word);
+  }
+  void declare(Arguments& args) const {
+    for (size_t i = 0; i < words.size(); ++i) args.fixed(names[i], words[i].kind == ArgWord::Kind::address);
+  }
+};
+
 // void epilogue(uint batch, uint m, uint n, ...): takes `width` sums, 4 or 1, and does what follows the product.
 std::string write_epilogue(Arguments& args, const Layout& layout, int width);
 // What the epilogue's checks do at the end, as a macro.
@@ -38,9 +51,8 @@ struct MatrixProduct {
 // nullopt: they cannot take it.
 std::optional<MatrixProduct> choose_matrix_product(const Product& product, const Layout& layout,
                                                    const Features& features);
-Shaders::Written write_matrix_product(const Product& product, const Layout& layout,
-                                      const std::vector<std::string>& fixed, const MatrixProduct& matrix,
-                                      const Features& features);
+Shaders::Written write_matrix_product(const Product& product, const Layout& layout, const FixedWords& fixed,
+                                      const MatrixProduct& matrix, const Features& features);
 
 // Whether neighbours in memory of an operand that walks lie along k rather than along the other side.
 bool a_runs_along_k(const Product& product);

@@ -95,10 +95,10 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
   const View& to = l.program().views[store->slot];
   const auto stride = [&](int d) { return args.use(What::stride, store->slot, d); };
   const std::string bytes = std::to_string(size_of(to.dtype));
-  std::string text =
-      defined("STORED", matrix_type(to.dtype)) + defined("STORED_USE", stored_use(to.dtype)) +
-      defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
-      defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " + bytes + "ul * batch * " + stride(0) + ")");
+  std::string text = defined("STORED", matrix_type(to.dtype)) + defined("STORED_USE", stored_use(to.dtype)) +
+                     defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
+                     defined("RESULT", address_add(args.use(What::tensor, store->slot),
+                                                   offset_text(size_of(to.dtype)) + " * batch * " + stride(0)));
   if (!planes && is_plain(l.program(), *store)) return text + "#define PLAIN\n";
   return text + value_function(args, l, *store);
 }
@@ -169,12 +169,12 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   return out;
 }
 
-Shaders::Written write_matrix_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
+Shaders::Written write_matrix_product(const Product& p, const Layout& l, const FixedWords& fixed,
                                       const MatrixProduct& matrix, const Features& features) {
   const bool workgroups = matrix.path == Path::cm2;
   const Walks walks(p, l);
   Arguments args;
-  for (const std::string& name : fixed) args.fixed(name);
+  fixed.declare(args);
   std::string text = defined("MATRIX", matrix_type(p.dtype));
   if (workgroups)
     text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype, matrix.planes);

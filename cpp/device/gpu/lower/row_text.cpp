@@ -412,7 +412,7 @@ std::string RowText::head() {
 }
 
 std::string RowText::write() {
-  if (s_.general) args_.fixed("row_lanes");
+  if (s_.general) args_.fixed("row_lanes", false);
   w_.open("void main()");
   body_.begin_main();
   row_head();

@@ -90,7 +90,10 @@ std::string Pipeline::source() const {
 }
 
 Pipelines::Pipelines(const Context& context, DeviceStats& stats)
-    : shaders(env_flag("SPIROGRAD_BOUNDS")), context_(context), stats_(stats) {
+    : shaders(env_flag("SPIROGRAD_BOUNDS")),
+      context_(context),
+      stats_(stats),
+      addresses_(glsl::address_form(env("SPIROGRAD_ADDRESSES"))) {
   VkPushConstantRange range{};
   range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   range.size = sizeof(uint64_t);
@@ -184,12 +187,16 @@ struct Pipelines::Missing {
   std::atomic<bool> done = false;
 };
 
+// What is compiled.
+std::string Pipelines::text(const Pipeline& p) const { return glsl::in_form(addresses_, p.source()); }
+
 // A kernel that is to be compiled, with its SPIR-V if that is known.
 std::shared_ptr<Pipelines::Missing> Pipelines::start(const Lowered& kernel) const {
   auto missing = std::make_shared<Missing>(kernel.name);
   const Shader& shader = *kernel.shader;
   missing->made->shader = kernel.shader;
-  missing->made->spirv = shader.source.empty() ? embedded_spirv(shader.builtin) : cached_spirv(shader.source);
+  const bool embedded = shader.source.empty() && addresses_ == glsl::AddressForm::pointer;
+  missing->made->spirv = embedded ? embedded_spirv(shader.builtin) : cached_spirv(text(*missing->made));
   return missing;
 }
 
@@ -199,10 +206,10 @@ void Pipelines::compile(Missing& missing) const {
   const Shader& shader = *p.shader;
   const auto begun = std::chrono::steady_clock::now();
   try {
-    if (p.spirv.empty() && shader.source.empty())
+    if (p.spirv.empty() && p.source().empty())
       fail<KernelCompileError>(missing.name, "this build has no shader '" + shader.builtin + "'");
     missing.translated = p.spirv.empty();
-    if (missing.translated) p.spirv = translate_glsl(missing.name, shader.source);
+    if (missing.translated) p.spirv = translate_glsl(missing.name, text(p));
     if (debug_level() >= 4) debug(4, missing.name + "\n" + p.source());
     if (debug_level() >= 5) debug(5, missing.name + " SPIR-V\n" + hex_words(p.spirv));
     p.handle = create_handle(missing.name, p.spirv, shader.constants, layout_, shader.subgroups);
@@ -217,7 +224,7 @@ void Pipelines::compile(Missing& missing) const {
 // Puts a compiled kernel into the table. False: it failed, or is there already.
 bool Pipelines::take(Missing& missing) {
   const Shader& shader = *missing.made->shader;
-  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(shader.source, missing.made->spirv);
+  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(text(*missing.made), missing.made->spirv);
   if (missing.error || !missing.made->handle) return false;
   if (table_.contains(&shader)) {
     vkDestroyPipeline(context_.device, missing.made->handle, nullptr);

@@ -8,6 +8,7 @@
 
 #include "device/device.hpp"
 #include "device/gpu/driver/context.hpp"
+#include "device/gpu/lower/address.hpp"
 #include "device/gpu/lower/lower.hpp"
 #include "device/gpu/lower/shaders.hpp"
 #include "device/gpu/pipeline/background.hpp"
@@ -37,6 +38,7 @@ class Pipelines {
   // Compiles the kernels that are missing in the background. They count as specialized.
   Later make_later(const std::vector<Lowered>& kernels);
   bool arrived(const Later& kernels);  // true: all of them are done
+  glsl::AddressForm addresses() const { return addresses_; }
   bool has(const Lowered& kernel) const { return table_.contains(kernel.shader.get()); }
   void stop(bool wait) { background_.stop(wait); }
 
@@ -56,6 +58,7 @@ class Pipelines {
     bool operator()(const Shader* a, const Shader* b) const { return a == b || *a == *b; }
   };
   std::shared_ptr<Missing> start(const Lowered& kernel) const;
+  std::string text(const Pipeline& pipeline) const;
   void load_cache();
   void compile(Missing& kernel) const;
   bool take(Missing& kernel);
@@ -64,6 +67,7 @@ class Pipelines {
 
   const Context& context_;
   DeviceStats& stats_;
+  const glsl::AddressForm addresses_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::unordered_map<const Shader*, std::unique_ptr<Pipeline>, Hash, Same> table_;

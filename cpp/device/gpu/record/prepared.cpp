@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "device/gpu/record/proxy.hpp"
 
@@ -27,6 +28,17 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
 }
 
 bool is_copy(const Step& step) { return step.only().kernel.kind == Kernel::Kind::copy; }
+
+// Offsets between pairs have 32 bits.
+void check_sizes(const Plan& plan, glsl::AddressForm addresses) {
+  if (addresses == glsl::AddressForm::pointer) return;
+  for (const Memory& m : plan.memories)
+    if (m.bytes > glsl::kMostPairBytes)
+      fail<LimitError>("run",
+                       "a tensor of " + std::to_string(m.bytes) + " bytes, kernels with addresses of pairs reach " +
+                           std::to_string(glsl::kMostPairBytes),
+                       "unset SPIROGRAD_ADDRESSES");
+}
 
 // Adds the step's argument block after the others.
 void add_words(GpuPrepared& p, GpuStep& s, const ArgWord* words, size_t count) {
@@ -100,6 +112,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   p->made_by = &pipelines;
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
+  check_sizes(*p->plan, pipelines.addresses());
   auto kernel = kernels.cbegin();
   p->steps.reserve(p->plan->steps.size());
   for (const Step& step : p->plan->steps) {
