@@ -106,13 +106,19 @@ def _types(results: dict[str, str]) -> str:
 
 def _shapes(doc: str, source: str, inputs: int) -> str:
     """What the text says, or the rule of the file."""
-    found = re.search(r"\[[^\]\n]*\](?:[ ,@]+\[[^\]\n]*\])* -> \[[^\]\n]*\](?:, \[[^\]\n]*\])*", doc)
+    found = re.search(r"\[[^\]]*\](?:[ ,@]+\[[^\]]*\])* -> \[[^\]]*\](?:, \[[^\]]*\])*", " ".join(doc.split()))
     if found:
         return f"`{found[0]}`"
     if source.startswith("cpp/math/") or source in ("cpp/ops/pointwise.cpp", "cpp/ops/arithmetic.cpp"):
         return "`[...]`" if inputs < 2 else "broadcast"
     folds = ("cpp/ops/reduce.cpp", "cpp/ops/statistics.cpp", "cpp/ops/median.cpp", "cpp/bind/reductions.cpp")
     return "`[..., n] -> [...]`" if source in folds else ""
+
+
+def _is_same_as(doc: str) -> str:
+    """The name of which this is another one."""
+    found = re.match(r"The same as (\w+)\.", doc)
+    return found[1] if found else ""
 
 
 class _Sources:
@@ -221,9 +227,10 @@ def sections() -> dict[str, list[Entry]]:
     entries: dict[str, Entry] = {}
     found: dict[str, list[Entry]] = {title: [] for title in TITLES}
     for name in sorted(rows.keys() & public.keys()):
-        source = sources.formula(name)
+        bound = _is_same_as(public[name][2]) or name
+        source = sources.formula(name) or sources.binding(bound)
         elementwise = name in table and source.startswith("cpp/math/")
-        section = "pointwise" if elementwise else Path(sources.binding(name)).stem
+        section = "pointwise" if elementwise else Path(sources.binding(bound)).stem
         inputs = table[name]["arity"] if elementwise else len(rows[name][0].shapes[0])
         probe = _probe(rows[name])
         entries[name] = Entry(
@@ -237,8 +244,7 @@ def sections() -> dict[str, list[Entry]]:
         )
         found[section if section in TITLES else "reductions"].append(entries[name])
     for name, (_, _, doc) in public.items():
-        same = re.match(r"The same as (\w+)\.", doc)
-        target = same[1] if same else reference.NOT_OPS.get(name, name)
+        target = _is_same_as(doc) or reference.NOT_OPS.get(name, name)
         if name in entries:
             continue
         if name.rstrip("_") in entries:

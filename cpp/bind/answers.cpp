@@ -33,9 +33,8 @@ void look(const char* op, PyObject* o, int depth) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) look(op, PySequence_Fast_GET_ITEM(o, i), depth + 1);
 }
 
-const Callable callables[] = {
-    {"_set_complex", bound<set_complex>, "type: Any", "None",
-     "The class that answers for complex numbers and arrays, from its module.", Scope::function},
+constexpr Callable callables[] = {
+    {"_set_complex", bound<set_complex>},
 };
 
 }  // namespace

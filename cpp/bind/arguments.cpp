@@ -9,7 +9,7 @@
 
 #include "base/shape.hpp"
 #include "bind/answers.hpp"
-#include "bind/signature.hpp"
+#include "bind/methods.hpp"
 
 namespace sg::bind {
 namespace {
@@ -30,7 +30,6 @@ size_t distance(std::string_view a, std::string_view b) {
 
 // The first keyword that the function lacks, and the nearest that it has.
 [[noreturn]] void fail_keyword(const std::string& op, const Call& call) {
-  const std::vector<Parameter>& parameters = parameters_of(*call.callable);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.names); ++i) {
     const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.names, i));
     const std::string_view given = text ? text : "?";
@@ -38,8 +37,8 @@ size_t distance(std::string_view a, std::string_view b) {
     size_t least = 3;
     std::string all;
     bool known = false;
-    for (const Parameter& p : parameters) {
-      all += (all.empty() ? "" : ", ") + p.name;
+    for (const Parameter& p : call.callable->text->parameters) {
+      all += (all.empty() ? "" : ", ") + std::string(p.name);
       for (std::string_view name : {std::string_view(p.name), std::string_view(p.alias ? p.alias : p.name)}) {
         known |= given == name;
         if (const size_t d = distance(given, name); d < std::min(least, given.size())) {
@@ -50,7 +49,7 @@ size_t distance(std::string_view a, std::string_view b) {
     }
     if (known) continue;
     fail<TypeError>(op, "unknown keyword '" + std::string(given) + "'",
-                    nearest       ? "did you mean " + nearest->name + "?"
+                    nearest       ? "did you mean " + std::string(nearest->name) + "?"
                     : all.empty() ? "it takes none"
                                   : "its keywords are " + all);
   }

@@ -76,13 +76,10 @@ void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
 
 Tensor to_type(const Tensor& x, bool narrow) { return autocast(x, narrow ? Autocast::narrow : Autocast::wide); }
 
-const Callable callables[] = {
-    {"_autocast_to", bound<to_type>, "input: Tensor, narrow: bool", "Tensor",
-     "The tensor in the type that products (narrow) or sums get under the open autocast.", Scope::function},
-    {"_autocast", bound<get_types>, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
-     Scope::function},
-    {"_set_autocast", bound<set_types>, "cpu: DTypeLike | None, gpu: DTypeLike | None", "None", "Sets them.",
-     Scope::function},
+constexpr Callable callables[] = {
+    {"_autocast_to", bound<to_type>},
+    {"_autocast", bound<get_types>},
+    {"_set_autocast", bound<set_types>},
 };
 
 }  // namespace

@@ -260,75 +260,32 @@ void set_random_words(const std::vector<int64_t>& state) {
 bool is_anomaly_enabled() { return detect_nan; }
 void set_anomaly_enabled(bool on) { detect_nan = on; }
 
-#define SG_PASS "gradients: Sequence[Tensor | None], retain_graph: bool, create_graph: bool"
-const Callable autograd_functions[] = {
-    {"_backward", bound<backward_of>,
-     "roots: Tensor | Sequence[Tensor], " SG_PASS ", inputs: Tensor | Sequence[Tensor] | None", "None",
-     "backward() of several tensors.", Scope::function},
-    {"_grad", bound<gradients>, "roots: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], " SG_PASS,
-     "list[Tensor | None]", "Gradients of chosen inputs; None where there is no path.", Scope::function},
-    {"_record_function", bound<record_function>,
-     "name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None], backward: Callable[..., Any], "
-     "free: Callable[[], None]",
-     "None", "Records a function of the user's.", Scope::function},
-    {"_as_output", bound<as_output>, "x: Tensor, function: GradFn, number: int", "Tensor",
-     "x as output `number` of the function that is going back.", Scope::function},
-    {"_arrived", bound<arrived_of>, "leaf: Tensor", "Tensor | None",
-     "In a hook on a leaf: the gradient of another one, or None where the pass did not reach it.", Scope::function},
-    {"_set_arrived", bound<set_arrived_gradient>, "leaf: Tensor, gradient: Tensor", "None",
-     "Puts another gradient in its place.", Scope::function},
-    {"_written_at", bound<written_at>, "x: Tensor", "str", "The line that wrote the memory of x.", Scope::function},
-    {"_running_line", bound<running_line>, "", "str", "The user's line that runs now.", Scope::function},
-    {"_saved_bytes", bound<saved_bytes>, "x: Tensor", "int", "Bytes of the values that the graph of x keeps.",
-     Scope::function},
-    {"_depends_on_others", bound<depends_on_others>, "x: Tensor, known: list[Tensor]", "bool",
-     "Whether x was made from a leaf that wants a gradient and is none of `known`.", Scope::function},
-    {"_random_state", bound<random_words>, "", "tuple[int, int]", "The common seed, and blocks drawn since.",
-     Scope::function},
-    {"_set_random_state", bound<set_random_words>, "state: tuple[int, int]", "None", "Goes on from there.",
-     Scope::function},
-    {"is_grad_enabled", bound<grad_enabled>, "", "bool",
-     "Whether operations are recorded for gradients, in this thread.", Scope::function},
-    {"_set_grad_enabled", bound<set_grad_enabled>, "on: bool", "None", "Turns that on or off.", Scope::function},
-    {"_is_anomaly_enabled", bound<is_anomaly_enabled>, "", "bool", "Whether the first NaN is an error.",
-     Scope::function},
-    {"_set_anomaly_enabled", bound<set_anomaly_enabled>, "on: bool", "None", "Turns that on or off.", Scope::function},
+constexpr Callable autograd_functions[] = {
+    {"_backward", bound<backward_of>},
+    {"_grad", bound<gradients>},
+    {"_record_function", bound<record_function>},
+    {"_as_output", bound<as_output>},
+    {"_arrived", bound<arrived_of>},
+    {"_set_arrived", bound<set_arrived_gradient>},
+    {"_written_at", bound<written_at>},
+    {"_running_line", bound<running_line>},
+    {"_saved_bytes", bound<saved_bytes>},
+    {"_depends_on_others", bound<depends_on_others>},
+    {"_random_state", bound<random_words>},
+    {"_set_random_state", bound<set_random_words>},
+    {"is_grad_enabled", bound<grad_enabled>},
+    {"_set_grad_enabled", bound<set_grad_enabled>},
+    {"_is_anomaly_enabled", bound<is_anomaly_enabled>},
+    {"_set_anomaly_enabled", bound<set_anomaly_enabled>},
 };
 
-const Callable autograd_callables[] = {
-    {"backward", bound<backward>,
-     "gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, "
-     "inputs: Tensor | Sequence[Tensor] | None = None",
-     "None",
-     "Adds the gradient of this tensor to the .grad of every leaf it was made from.\n\nArgs:\n    gradient: the "
-     "gradient of this tensor; 1 for a tensor of one element.\n    retain_graph: keep what a second backward() needs.\n"
-     "    create_graph: record the gradients themselves, so that they have gradients.\n    inputs: only these collect "
-     "a "
-     ".grad, and only what leads to them is computed.\n\nRaises:\n    ValueError: more than one element and no "
-     "gradient "
-     "given.\n    Error: values were freed by an earlier backward or overwritten, or nothing wants a gradient.\n\n"
-     "Example:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n"
-     "    6.0",
-     Scope::method},
-    {"retain_grad", bound<retain_grad>, "", "None",
-     "Keeps .grad of a tensor that is no leaf.\n\nRaises:\n    Error: the tensor does not require grad.\n\nExample:\n"
-     "    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> y = x * 2\n    >>> y.retain_grad()\n"
-     "    >>> (y * y).backward()\n    >>> y.grad.item()\n    12.0",
-     Scope::method},
-    {"register_hook", bound<register_hook>, "hook: Callable[[Tensor], Tensor | None]", "HookHandle",
-     "Calls hook with each gradient of this tensor; what it returns takes the gradient's place.\n\nReturns:\n    A "
-     "handle whose remove() ends it.\n\nExample:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n"
-     "    >>> handle = x.register_hook(lambda g: g * 10)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n    60.0",
-     Scope::method},
-    {"register_post_accumulate_grad_hook", bound<register_accumulated>, "hook: Callable[[Tensor], None]", "HookHandle",
-     "Calls hook with this leaf after a backward() has added to its .grad.\n\nReturns:\n    A handle whose remove() "
-     "ends it.",
-     Scope::method},
-    {"detach_", writes<detach_>, "", "Tensor",
-     "Forgets how the tensor was made, which makes it a leaf.\n\nRaises:\n    Error: the tensor is a view.",
-     Scope::method},
-    {"_take_view", writes<take_view>, "view: Tensor", "Tensor",
-     "Makes the tensor the view of it that is given: shape, strides, and place in the gradient graph.", Scope::method},
+constexpr Callable autograd_callables[] = {
+    {"backward", bound<backward>},
+    {"retain_grad", bound<retain_grad>},
+    {"register_hook", bound<register_hook>},
+    {"register_post_accumulate_grad_hook", bound<register_accumulated>},
+    {"detach_", writes<detach_>},
+    {"_take_view", writes<take_view>},
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace sg::bind {
 namespace {
 
-PyObject* missing(const char* op, const std::string& name) {
-  fail<TypeError>(op, "argument " + name + " is missing", "see help(spirograd." + std::string(op) + ")");
+PyObject* missing(const char* op, const Parameter& p) {
+  fail<TypeError>(op, std::string("argument ") + p.name + " is missing", "see help(spirograd." + std::string(op) + ")");
 }
 
 PyTypeObject* values_and_indices() {
@@ -27,7 +27,7 @@ PyTypeObject* values_and_indices() {
 void fetch(const Callable& callable, const Call& call, PyObject** objects, size_t count, Fetched& f, Object& rest) {
   f.op = callable.name;
   Arguments a(callable.name, call);
-  const std::vector<Parameter>& parameters = parameters_of(callable);
+  const Parameters& parameters = callable.text->parameters;
   size_t n = 0;
   if (callable.scope != Scope::function) {
     objects[n++] = call.self ? call.self : a.need("input");
@@ -35,15 +35,16 @@ void fetch(const Callable& callable, const Call& call, PyObject** objects, size_
   }
   for (size_t i = 0; n < count; ++i, ++n) {
     const Parameter& p = parameters[i];
+    PyObject* o;
     if (p.several) {
-      rest = a.rest(p.name.c_str(), p.alias);
+      rest = a.rest(p.name, p.alias);
       if (!rest && f.may_be_none && !call.names) rest = Object(check(PyTuple_New(0)));
-      objects[n] = rest ? rest.get() : p.fallback ? p.fallback : missing(callable.name, p.name);
-      continue;
+      o = rest.get();
+    } else {
+      o = p.by_name ? a.keyword(p.name, p.alias) : a.take(p.name, p.alias);
     }
-    PyObject* o = p.by_name ? a.keyword(p.name.c_str(), p.alias) : a.take(p.name.c_str(), p.alias);
-    if (!o) o = p.fallback ? p.fallback : missing(callable.name, p.name);
-    objects[n] = o;
+    if (!o) o = default_of(p);
+    objects[n] = o ? o : missing(callable.name, p);
   }
   a.done();
   for (n = 0; n < count; ++n) {

@@ -1,6 +1,6 @@
 // A callable's body made from the type of a C++ function: `bound<sg::lerp>` reads the arguments that the callable's
-// signature text names, converts each to what the function takes, and wraps the result. Defaults are written in the
-// text alone.
+// signature names, converts each to what the function takes, and wraps the result. Names and defaults are written in
+// _core.pyi alone.
 //   const Tensor&            a tensor, a number or an array (the first one: a tensor)
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
@@ -22,7 +22,6 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
-#include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 #include "graph/build.hpp"
 #include "graph/grad.hpp"
@@ -45,32 +44,45 @@ Generator& generator_of(const char* op, PyObject* o);
 template <class T>
 // A type without a From cannot be a parameter of a bound function: the compiler says so at the row.
 struct From {};
+// What it can be made of; anything, where a From does not say.
+template <class T>
+constexpr uint16_t kinds_taken() {
+  if constexpr (requires { From<T>::takes; }) return From<T>::takes;
+  return kAnything;
+}
 template <>
 struct From<const Tensor&> {
+  static constexpr uint16_t takes = kTensor | kFloat | kInt | kBool;
   static const Tensor& get(Fetched& f, PyObject* o) { return operand_of(f.op, o, f.rooms[f.used++], f.device); }
 };
 template <>
 struct From<Tensor> {
+  static constexpr uint16_t takes = kTensor | kFloat | kInt | kBool;
   static Tensor get(Fetched& f, PyObject* o) { return operand_of(f.op, o, f.rooms[f.used++], f.device); }
 };
 template <>
 struct From<int64_t> {
+  static constexpr uint16_t takes = kInt;
   static int64_t get(Fetched& f, PyObject* o) { return to_int(f.op, o); }
 };
 template <>
 struct From<double> {
+  static constexpr uint16_t takes = kFloat | kInt | kBool;
   static double get(Fetched& f, PyObject* o) { return to_real(f.op, o); }
 };
 template <>
 struct From<bool> {
+  static constexpr uint16_t takes = kBool;
   static bool get(Fetched&, PyObject* o) { return to_bool(o); }
 };
 template <>
 struct From<DType> {
+  static constexpr uint16_t takes = kDType;
   static DType get(Fetched& f, PyObject* o) { return to_dtype(f.op, o); }
 };
 template <>
 struct From<Dims> {
+  static constexpr uint16_t takes = kInt | kSequence;
   static Dims get(Fetched& f, PyObject* o);
 };
 // Sizes of which there may be none: rand() is a tensor of one number.
@@ -79,10 +91,12 @@ struct Sizes {
 };
 template <>
 struct From<Sizes> {
+  static constexpr uint16_t takes = kInt | kSequence;
   static Sizes get(Fetched& f, PyObject* o) { return {From<Dims>::get(f, o)}; }
 };
 template <>
 struct From<std::vector<Dims>> {  // "*shapes"
+  static constexpr uint16_t takes = kSequence;
   static std::vector<Dims> get(Fetched& f, PyObject* o);
 };
 template <class T>
@@ -90,10 +104,12 @@ inline constexpr bool may_be_none =
     std::is_same_v<std::remove_cvref_t<T>, Sizes> || std::is_same_v<std::remove_cvref_t<T>, std::vector<Dims>>;
 template <>
 struct From<DeviceId> {  // None: the default one
+  static constexpr uint16_t takes = kDevice | kStr | kNone;
   static DeviceId get(Fetched&, PyObject* o) { return device_or_default(o); }
 };
 template <>
 struct From<Generator&> {  // None: the one that manual_seed() restarts
+  static constexpr uint16_t takes = kGenerator | kNone;
   static Generator& get(Fetched& f, PyObject* o) { return generator_of(f.op, o); }
 };
 template <>
@@ -102,18 +118,22 @@ struct From<PyObject*> {  // whatever it is
 };
 template <>
 struct From<Axes> {
+  static constexpr uint16_t takes = kInt | kSequence | kNone;
   static Axes get(Fetched& f, PyObject* o) { return given(o) ? Axes(to_dims(f.op, o)) : Axes(); }
 };
 template <>
 struct From<std::string> {
+  static constexpr uint16_t takes = kStr;
   static std::string get(Fetched& f, PyObject* o);
 };
 template <>
 struct From<std::vector<Tensor>> {
+  static constexpr uint16_t takes = kTensor | kSequence;
   static std::vector<Tensor> get(Fetched& f, PyObject* o);
 };
 template <>
 struct From<std::vector<int64_t>> {
+  static constexpr uint16_t takes = kInt | kSequence;
   static std::vector<int64_t> get(Fetched& f, PyObject* o);
 };
 // Arguments of one of two types: the first one if the object is of its kind.
@@ -121,6 +141,7 @@ using FlagOrDims = std::variant<bool, Dims>;
 using NumberOrText = std::variant<double, std::string>;
 template <>
 struct From<IntOrInts> {
+  static constexpr uint16_t takes = kInt | kSequence;
   static IntOrInts get(Fetched& f, PyObject* o) {
     if (PyIndex_Check(o) && !PySequence_Check(o)) return From<int64_t>::get(f, o);
     return From<std::vector<int64_t>>::get(f, o);
@@ -128,6 +149,7 @@ struct From<IntOrInts> {
 };
 template <>
 struct From<FlagOrDims> {
+  static constexpr uint16_t takes = kBool | kInt | kSequence;
   static FlagOrDims get(Fetched& f, PyObject* o) {
     if (PyBool_Check(o)) return o == Py_True;
     return From<Dims>::get(f, o);
@@ -135,6 +157,7 @@ struct From<FlagOrDims> {
 };
 template <>
 struct From<NumberOrText> {
+  static constexpr uint16_t takes = kFloat | kInt | kBool | kStr;
   static NumberOrText get(Fetched& f, PyObject* o) {
     if (PyUnicode_Check(o)) return From<std::string>::get(f, o);
     return From<double>::get(f, o);
@@ -142,6 +165,7 @@ struct From<NumberOrText> {
 };
 template <class T>
 struct From<std::optional<T>> {
+  static constexpr uint16_t takes = kinds_taken<T>() | kNone;
   static std::optional<T> get(Fetched& f, PyObject* o) {
     if (!given(o)) return std::nullopt;
     return From<T>::get(f, o);
@@ -149,6 +173,7 @@ struct From<std::optional<T>> {
 };
 template <class T>
 struct From<const T&> {
+  static constexpr uint16_t takes = kinds_taken<T>();
   static T get(Fetched& f, PyObject* o) { return From<T>::get(f, o); }
 };
 
@@ -215,17 +240,47 @@ PyObject* run_bound(const Call& call) {
   return call_bound(function, call);
 }
 
+// What a result is in Python; no kind, where only the call can tell.
+template <class T>
+inline constexpr uint16_t kinds_given = 0;
+template <>
+inline constexpr uint16_t kinds_given<void> = kNone;
+template <>
+inline constexpr uint16_t kinds_given<Tensor> = kTensor;
+template <>
+inline constexpr uint16_t kinds_given<bool> = kBool;
+template <>
+inline constexpr uint16_t kinds_given<int> = kInt;
+template <>
+inline constexpr uint16_t kinds_given<int64_t> = kInt;
+template <>
+inline constexpr uint16_t kinds_given<uint64_t> = kInt;
+template <>
+inline constexpr uint16_t kinds_given<DType> = kDType;
+template <>
+inline constexpr uint16_t kinds_given<std::string> = kStr;
+template <>
+inline constexpr uint16_t kinds_given<Dims> = kSequence;
+template <>
+inline constexpr uint16_t kinds_given<std::vector<Tensor>> = kSequence;
+template <>
+inline constexpr uint16_t kinds_given<std::pair<Tensor, Tensor>> = kSequence;
+template <class... T>
+inline constexpr uint16_t kinds_given<std::variant<T...>> = (kinds_given<T> | ...);
+
+template <class... T>
+inline constexpr uint16_t kinds_of[] = {kinds_taken<T>()..., 0};  // one at least: there are no arrays of none
 template <class Result, class... T>
-constexpr int arguments_of(Result (*)(T...)) {
-  return sizeof...(T);
+constexpr Types types_of(Result (*)(T...)) {
+  return {kinds_of<T...>, sizeof...(T), kinds_given<Result>};
 }
 template <class Result, class... T>
-constexpr int arguments_of(Result (Tensor::*)(T...) const) {
-  return 1 + sizeof...(T);
+constexpr Types types_of(Result (Tensor::*)(T...) const) {
+  return {kinds_of<const Tensor&, T...>, 1 + sizeof...(T), kinds_given<Result>};
 }
 
 template <auto function>
-inline constexpr Body bound{run_bound<function>, arguments_of(function)};
+inline constexpr Body bound{run_bound<function>, types_of(function)};
 
 // A function that makes a tensor, with one argument more: requires_grad.
 template <auto function>
@@ -247,7 +302,7 @@ PyObject* run_writes(const Call& call) {
   return Py_NewRef(call.self);
 }
 template <auto function>
-inline constexpr Body writes{run_writes<function>, arguments_of(function)};
+inline constexpr Body writes{run_writes<function>, types_of(function).giving(kTensor)};
 
 // A function whose result may be its first argument as it is: then the same Python object comes back.
 template <auto function>
@@ -256,7 +311,7 @@ PyObject* run_same_or_new(const Call& call) {
   return unwrap(result.get()).impl() == unwrap(call.self).impl() ? Py_NewRef(call.self) : result.release();
 }
 template <auto function>
-inline constexpr Body same_or_new{run_same_or_new<function>, arguments_of(function)};
+inline constexpr Body same_or_new{run_same_or_new<function>, types_of(function)};
 
 // The op in place: computes from the tensor's value and writes the result into it.
 template <const auto& body>  // a Body, or a function that may be one
@@ -273,8 +328,6 @@ PyObject* run_in_place(const Call& call) {
   return Py_NewRef(call.self);
 }
 template <const auto& body>
-inline constexpr Body in_place{run_in_place<body>, Body{body}.takes};
-
-#define SG_PLACE_DOC " In place.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
+inline constexpr Body in_place{run_in_place<body>, Body{body}.types};
 
 }  // namespace sg::bind

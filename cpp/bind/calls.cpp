@@ -22,8 +22,8 @@ bool is_due(DeviceId device) {
 
 bool runs_at_once() { return at_once; }
 
-const Callable call_functions[] = {
-    {"_runs_at_once", bound<runs_at_once>, "", "bool", "Whether SPIROGRAD_SYNC=1 is set.", Scope::function},
+constexpr Callable call_functions[] = {
+    {"_runs_at_once", bound<runs_at_once>},
 };
 }  // namespace
 

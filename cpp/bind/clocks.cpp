@@ -68,10 +68,8 @@ void finish_before_clocks(PyObject* packages) {
   }
 }
 
-const Callable clock_functions[] = {
-    {"_finish_before_clocks", bound<finish_before_clocks>, "packages: Iterable[str]", "None",
-     "From here on, clocks of `time` first finish what is pending on the CPU, unless one of these packages asks.",
-     Scope::function},
+constexpr Callable clock_functions[] = {
+    {"_finish_before_clocks", bound<finish_before_clocks>},
 };
 
 }  // namespace

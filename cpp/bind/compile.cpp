@@ -58,8 +58,9 @@ void stop(Capture& c) {
   c.stop();
 }
 
-const Callable compile_callables[] = {{"_signature", bound<signature_of>, "arguments: Sequence[Tensor]", "bytes",
-                                       "What a recording of a call with these tensors depends on.", Scope::function}};
+constexpr Callable compile_callables[] = {
+    {"_signature", bound<signature_of>},
+};
 
 }  // namespace
 

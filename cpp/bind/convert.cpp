@@ -196,112 +196,54 @@ Object numpy_async(PyObject* self) { return awaited("numpy_async", self); }
 Object item_async(PyObject* self) { return awaited("item_async", self); }
 Object html(PyObject* self) { return printed("tensor_html", self, nullptr); }
 
-constexpr auto kMethod = Scope::method;
-#define SG_IN_PLACE_DOC \
-  " in place, through the view; part of gradients.\n\nRaises:\n    Error: the tensor is a leaf that requires grad."
-const Callable callables[] = {
-    {"to", to,
-     "other: Tensor | DeviceLike | DTypeLike | None = None, dtype: DTypeLike | None = None, "
-     "non_blocking: bool = False, copy: bool = False, *, device: DeviceLike | None = None",
-     "Tensor",
-     "The same values on another device, in another type, or both; the tensor itself when nothing changes.\n\nArgs:\n"
-     "    other: a tensor to take device and type from, a device, or a type.\n    dtype: type of the elements.\n"
-     "    non_blocking: to the CPU, return at once: whoever looks at the values waits.\n    copy: a copy also when "
-     "nothing changes.\n    device: "
-     "where "
-     "to.\n\nExample:\n    >>> sg.ones(2).to(sg.float64).dtype\n    spirograd.float64",
-     kMethod},
-    {"cpu", same_or_new<cpu>, "", "Tensor", "The same values on the CPU.", kMethod},
-    {"gpu", same_or_new<gpu>, "device: DeviceLike | int | None = None", "Tensor",
-     "The same values on a GPU; None is the first.", kMethod},
-    {"cuda", bound<cuda>, "device: Any = None", "Tensor", "Raises DeviceUnavailableError: use .to(\"gpu\").", kMethod},
-    {"type", bound<type>, "dtype: DTypeLike | None = None", "Any",
-     "The name of the type and device, or the values in another type.\n\nExample:\n    >>> sg.ones(2).type()\n"
-     "    'spirograd.FloatTensor'",
-     kMethod},
-    {"type_as", same_or_new<type_as>, "other: Tensor", "Tensor",
-     "The same values in the type and on the device of another tensor.", kMethod},
-    {"float", same_or_new<as<DType::float32>>, "", "Tensor", "The same values as float32.", kMethod},
-    {"double", same_or_new<as<DType::float64>>, "", "Tensor", "The same values as float64.", kMethod},
-    {"half", same_or_new<as<DType::float16>>, "", "Tensor", "The same values as float16, rounded to the nearest.",
-     kMethod},
-    {"bfloat16", same_or_new<as<DType::bfloat16>>, "", "Tensor", "The same values as bfloat16, rounded to the nearest.",
-     kMethod},
-    {"short", same_or_new<as<DType::int16>>, "", "Tensor", "The same values as int16.", kMethod},
-    {"char", same_or_new<as<DType::int8>>, "", "Tensor", "The same values as int8.", kMethod},
-    {"byte", same_or_new<as<DType::uint8>>, "", "Tensor", "The same values as uint8.", kMethod},
-    {"int", same_or_new<as<DType::int32>>, "", "Tensor", "The same values as int32.", kMethod},
-    {"long", same_or_new<as<DType::int64>>, "", "Tensor", "The same values as int64.", kMethod},
-    {"bool", same_or_new<as<DType::boolean>>, "", "Tensor", "Whether the values differ from 0.", kMethod},
-    {"to_sparse", bound<to_sparse>, "", "Any",
-     "A sparse tensor of the elements that are not 0, with their gradient. Reads how many there are.\n\nRaises:\n    "
-     "ValueError: the tensor has no dimensions.\n\nExample:\n    >>> sg.eye(2).to_sparse().indices().tolist()\n"
-     "    [[0, 1], [0, 1]]",
-     kMethod},
-    {"numpy", bound<numpy_of>, "*, force: bool = False", "np.ndarray[Any, Any]",
-     "A NumPy array on the memory of a CPU tensor: each sees what the other writes. Of a GPU tensor, a copy. Runs what "
-     "is pending.\n\nWhile the array lives, whatever reads or writes the tensor runs at once, so it is not fused with "
-     "what comes later.\n\nArgs:\n    force: also from a tensor that wants a gradient.\n\nRaises:\n    Error: the "
-     "tensor "
-     "wants a gradient; use .detach().numpy().\n\nExample:\n    >>> x = sg.zeros(2)\n    >>> x.numpy()[0] = 3\n"
-     "    >>> x.tolist()\n    [3.0, 0.0]",
-     kMethod},
-    {"__array__", bound<array>, "dtype: Any = None, copy: Any = None", "np.ndarray[Any, Any]",
-     "For NumPy: np.asarray(x).", kMethod},
-    {"item", bound<item>, "", "Any", "The value of a tensor of one element, as a Python number.", kMethod},
-    {"tolist", bound<tolist>, "", "Any", "The values as nested lists of Python numbers.", kMethod},
-    {"size", bound<size>, "dim: int | None = None", "Any", "The shape, or the size of one dimension.", kMethod},
-    {"numel", bound<&Tensor::numel>, "", "int", "The number of elements."},
-    {"nelement", bound<&Tensor::numel>, "", "int", "The number of elements.", kMethod},
-    {"dim", bound<&Tensor::rank>, "", "int", "The number of dimensions.", kMethod},
-    {"ndimension", bound<&Tensor::rank>, "", "int", "The number of dimensions.", kMethod},
-    {"stride", bound<stride>, "dim: int | None = None", "Any",
-     "Elements from one position to the next, for each dimension or for one.", kMethod},
-    {"storage_offset", bound<storage_offset>, "", "int", "Elements of the memory before the first one.", kMethod},
-    {"data_ptr", bound<data_ptr>, "", "int",
-     "The address of the first element, of the host or of the device. Runs what is pending; the next write in place "
-     "may "
-     "move it.",
-     kMethod},
-    {"get_device", bound<get_device>, "", "int", "The number of the GPU; -1 on the CPU.", kMethod},
-    {"is_same_size", bound<is_same_size>, "other: Tensor", "bool", "Whether the shapes are equal.", kMethod},
-    {"is_signed", bound<is_signed>, "", "bool", "Whether the type has negative numbers."},
-    {"is_complex", bound<is_complex>, "", "bool",
-     "Whether the elements are complex numbers: of complex(), not of tensors."},
-    {"is_contiguous", bound<&Tensor::contiguous>, "", "bool", "Whether the elements lie in C order without gaps.",
-     kMethod},
-    {"is_floating_point", bound<is_floating_point>, "", "bool", "Whether the type holds fractions."},
-    {"element_size", bound<element_size>, "", "int", "Bytes of one element.", kMethod},
-    {"requires_grad_", writes<requires_grad_>, "requires_grad: bool = True", "Tensor",
-     "Asks for a gradient; returns the tensor.\n\nRaises:\n    TypeError: integers have none.", kMethod},
-    {"zero_", writes<zero_>, "", "Tensor", "Writes zeros" SG_IN_PLACE_DOC, kMethod},
-    {"copy_", writes<copy_>, "src: Tensor | float, non_blocking: bool = False", "Tensor",
-     "Writes the values of src; non_blocking is accepted, for what waits is a read" SG_IN_PLACE_DOC, kMethod},
-    {"fill_", writes<fill_>, "value: Tensor | float", "Tensor", "Writes one value" SG_IN_PLACE_DOC, kMethod},
-    {"__reduce_ex__", bound<reduce>, "protocol: Any", "Any",
-     "For pickle: the values as an array, the device by name, whether a gradient is wanted. Where the device is not "
-     "there, the tensor comes back on the CPU, with a warning.",
-     kMethod},
-    {"__copy__", bound<shallow_copy>, "", "Tensor", "For copy.copy: another handle on the same memory.", kMethod},
-    {"__format__", bound<format>, "format_spec: str", "str",
-     "format(x, \".3f\") of a 0-d tensor is that of its number.\n\nExample:\n    >>> f\"{sg.tensor(1.2345):.2f}\"\n"
-     "    '1.23'",
-     kMethod},
-    {"_repr_html_", bound<html>, "", "str", "A small table, for notebooks.", kMethod},
-    {"numpy_async", bound<numpy_async>, "", "Coroutine[Any, Any, np.ndarray[Any, Any]]",
-     "numpy() for `await`: what is pending is started at once, and the event loop goes on until the values are there."
-     "\n\nExample:\n    >>> import asyncio\n    >>> async def main():\n    ...     return await "
-     "sg.arange(3).numpy_async()\n    >>> asyncio.run(main()).tolist()\n    [0, 1, 2]",
-     kMethod},
-    {"item_async", bound<item_async>, "", "Coroutine[Any, Any, Any]",
-     "item() for `await`, as in a server or a cell of a notebook.\n\nRaises:\n    ValueError: there is not one element."
-     "\n\nExample:\n    >>> import asyncio\n    >>> async def main():\n    ...     return await "
-     "sg.arange(3).sum().item_async()\n    >>> asyncio.run(main())\n    3",
-     kMethod},
-    {"__deepcopy__", bound<deepcopy>, "memo: Any", "Tensor",
-     "For copy.deepcopy: a copy of a leaf and its gradient; tensors that share memory still do among the "
-     "copies.\n\nRaises:\n    Error: an operation made the tensor.",
-     kMethod},
+constexpr Callable callables[] = {
+    {"to", to},
+    {"cpu", same_or_new<cpu>},
+    {"gpu", same_or_new<gpu>},
+    {"cuda", bound<cuda>},
+    {"type", bound<type>},
+    {"type_as", same_or_new<type_as>},
+    {"float", same_or_new<as<DType::float32>>},
+    {"double", same_or_new<as<DType::float64>>},
+    {"half", same_or_new<as<DType::float16>>},
+    {"bfloat16", same_or_new<as<DType::bfloat16>>},
+    {"short", same_or_new<as<DType::int16>>},
+    {"char", same_or_new<as<DType::int8>>},
+    {"byte", same_or_new<as<DType::uint8>>},
+    {"int", same_or_new<as<DType::int32>>},
+    {"long", same_or_new<as<DType::int64>>},
+    {"bool", same_or_new<as<DType::boolean>>},
+    {"to_sparse", bound<to_sparse>},
+    {"numpy", bound<numpy_of>},
+    {"__array__", bound<array>},
+    {"item", bound<item>},
+    {"tolist", bound<tolist>},
+    {"size", bound<size>},
+    {"numel", bound<&Tensor::numel>},
+    {"nelement", bound<&Tensor::numel>},
+    {"dim", bound<&Tensor::rank>},
+    {"ndimension", bound<&Tensor::rank>},
+    {"stride", bound<stride>},
+    {"storage_offset", bound<storage_offset>},
+    {"data_ptr", bound<data_ptr>},
+    {"get_device", bound<get_device>},
+    {"is_same_size", bound<is_same_size>},
+    {"is_signed", bound<is_signed>},
+    {"is_complex", bound<is_complex>},
+    {"is_contiguous", bound<&Tensor::contiguous>},
+    {"is_floating_point", bound<is_floating_point>},
+    {"element_size", bound<element_size>},
+    {"requires_grad_", writes<requires_grad_>},
+    {"zero_", writes<zero_>},
+    {"copy_", writes<copy_>},
+    {"fill_", writes<fill_>},
+    {"__reduce_ex__", bound<reduce>},
+    {"__copy__", bound<shallow_copy>},
+    {"__format__", bound<format>},
+    {"_repr_html_", bound<html>},
+    {"numpy_async", bound<numpy_async>},
+    {"item_async", bound<item_async>},
+    {"__deepcopy__", bound<deepcopy>},
 };
 
 }  // namespace

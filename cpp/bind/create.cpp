@@ -1,7 +1,5 @@
 // Functions and methods that make tensors from sizes, numbers or Python data. Owns what their keyword arguments mean;
 // ops/create.cpp makes the values.
-#include "bind/create.hpp"
-
 #include "bind/bound.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
@@ -125,109 +123,28 @@ Tensor asarray(PyObject* data, std::optional<DType> dtype, std::optional<DeviceI
   return is_tensor(data) ? t.detach() : t;
 }
 
-constexpr auto kFunction = Scope::function, kMethod = Scope::method;
-const Callable callables[] = {
-    {"tensor", makes<tensor>, "data: Any, " SG_OPTIONS, "Tensor",
-     "A tensor with a copy of the data: numbers, nested lists, arrays, tensors.\n\nPython floats give float32, ints "
-     "int64, bools bool; arrays keep their type.\n\nArgs:\n    data: the values.\n" SG_OPTIONS_DOC
-     "\nRaises:\n    TypeError: a type that is not supported, such as float16.\n    OverflowError: an integer beyond "
-     "int64.\n\nExample:\n    >>> sg.tensor([[1.0, 2.0]]).shape\n    (1, 2)",
-     kFunction},
-    {"from_numpy", bound<from_numpy>, "array: Any", "Tensor",
-     "A CPU tensor on the array's own memory: each sees what the other writes.\n\nWhatever reads or writes such a "
-     "tensor runs at once, so it is not fused with what comes later. A read-only array is copied, with a "
-     "warning.\n\nArgs:\n    array: writable, of a supported "
-     "type.\n\nRaises:\n    TypeError: not an array, or a type that is not supported.\n    ValueError: "
-     "negative strides, another byte order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, "
-     "np.float32)\n"
-     "    >>> x = sg.from_numpy(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n    [3.0, 0.0]",
-     kFunction},
-    {"zeros", makes<sg::zeros>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor of zeros.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.zeros(2).tolist()\n    [0.0, 0.0]",
-     kFunction},
-    {"ones", makes<sg::ones>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor of ones.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.ones(2).tolist()\n    [1.0, 1.0]",
-     kFunction},
-    {"zeros_like", makes<sg::zeros_like>, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "Zeros of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC,
-     kFunction},
-    {"ones_like", makes<sg::ones_like>, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "Ones of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC,
-     kFunction},
-    {"full", makes<full>, "size: int | Sequence[int], fill_value: float, *, " SG_OPTIONS, "Tensor",
-     "A tensor of one value; its type is the number's (float32, int64, bool).\n\nArgs:\n    size: an int or a tuple.\n"
-     "    fill_value: the number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full((2,), 7).tolist()\n    [7, 7]",
-     kFunction},
-    {"arange", makes<arange>, "start: float | None = None, end: float | None = None, step: float = 1, *, " SG_OPTIONS,
-     "Tensor",
-     "start, start + step, ... up to but without end; int64 when all three are integers, else float32.\n\nArgs:\n"
-     "    start: the first value; the end when it is alone.\n    end: the bound.\n    step: the "
-     "distance.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]",
-     kFunction},
-    {"empty", makes<sg::empty>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor with undefined contents.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.empty(2, 3).shape\n    (2, 3)",
-     kFunction},
-    {"empty_like", makes<sg::empty_like>, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "A tensor of the shape, type and device of another, with undefined contents.\n\nArgs:\n    input: the "
-     "model.\n" SG_OPTIONS_DOC,
-     kFunction},
-    {"full_like", makes<full_like>, "input: Tensor, fill_value: float, *, " SG_OPTIONS, "Tensor",
-     "One value in the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n    fill_value: the "
-     "number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full_like(sg.zeros(2), 7).tolist()\n    [7.0, 7.0]",
-     kFunction},
-    {"linspace", makes<sg::linspace>, "start: float, end: float, steps: int, *, " SG_OPTIONS, "Tensor",
-     "Evenly spaced values from start to end, both included.\n\nArgs:\n    start: the first value.\n    end: the last "
-     "one.\n    steps: how many.\n" SG_OPTIONS_DOC
-     "\nRaises:\n    ValueError: negative steps, a bound that is not finite.\n\nExample:\n"
-     "    >>> sg.linspace(0, 1, 5).tolist()\n    [0.0, 0.25, 0.5, 0.75, 1.0]",
-     kFunction},
-    {"logspace", makes<sg::logspace>, "start: float, end: float, steps: int, base: float = 10, *, " SG_OPTIONS,
-     "Tensor",
-     "base to the power of evenly spaced exponents.\n\nArgs:\n    start: the first exponent.\n    end: the last one.\n"
-     "    steps: how many.\n    base: of the power.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.logspace(0, 3, 4, base=2).tolist()\n    [1.0, 2.0, 4.0, 8.0]",
-     kFunction},
-    {"eye", makes<sg::eye>, "n: int, m: int | None = None, *, " SG_OPTIONS, "Tensor",
-     "Ones on the diagonal, [n, m].\n\nArgs:\n    n: rows.\n    m: columns; None is n.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.eye(2).tolist()\n    [[1.0, 0.0], [0.0, 1.0]]",
-     kFunction},
-    {"as_tensor", bound<as_tensor>, "data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
-     "Tensor",
-     "The data as a tensor, without a copy where that can be: a tensor itself when nothing changes, an array's own "
-     "memory on the CPU.\n\nArgs:\n    data: a tensor, an array, numbers, nested lists.\n    dtype: type of the "
-     "elements.\n    device: a Device or its name; None is the tensor's own, or the default one.\n\nExample:\n"
-     "    >>> x = sg.ones(2)\n    >>> sg.as_tensor(x) is x\n    True",
-     kFunction},
-    {"asarray", makes<asarray>,
-     "obj: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None, "
-     "requires_grad: bool = False",
-     "Tensor",
-     "The data as a tensor that shares its memory where that can be.\n\nArgs:\n    obj: a tensor, an array, numbers, "
-     "nested lists.\n    dtype: type of the elements.\n    device: a Device or its name.\n    copy: True always "
-     "copies, "
-     "False never, None when it must.\n    requires_grad: whether backward() reaches the tensor.\n\nRaises:\n"
-     "    ValueError: a copy would be needed and is not allowed.\n\nExample:\n    >>> sg.asarray([1, 2]).tolist()\n"
-     "    [1, 2]",
-     kFunction},
-    {"new_zeros", makes<sg::new_zeros>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "Zeros of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_zeros(2).tolist()\n    [0, 0]",
-     kMethod},
-    {"new_ones", makes<sg::new_ones>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "Ones of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_ones(2).tolist()\n    [1, 1]",
-     kMethod},
-    {"new_full", makes<new_full>, "size: int | Sequence[int], fill_value: float, *, " SG_OPTIONS, "Tensor",
-     "One value in the type and device of this tensor.\n\nExample:\n    >>> sg.zeros(3).new_full((2,), 7).tolist()\n"
-     "    [7.0, 7.0]",
-     kMethod},
-    {"new_empty", makes<sg::new_empty>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor with undefined contents, of the type and device of this one.", kMethod},
-    {"new_tensor", makes<new_tensor>, "data: Any, *, " SG_OPTIONS, "Tensor",
-     "A tensor with a copy of the data, of the type and device of this one.\n\nExample:\n"
-     "    >>> sg.zeros(3).new_tensor([1, 2]).tolist()\n    [1.0, 2.0]",
-     kMethod},
+constexpr Callable callables[] = {
+    {"tensor", makes<tensor>},
+    {"from_numpy", bound<from_numpy>},
+    {"zeros", makes<sg::zeros>},
+    {"ones", makes<sg::ones>},
+    {"zeros_like", makes<sg::zeros_like>},
+    {"ones_like", makes<sg::ones_like>},
+    {"full", makes<full>},
+    {"arange", makes<arange>},
+    {"empty", makes<sg::empty>},
+    {"empty_like", makes<sg::empty_like>},
+    {"full_like", makes<full_like>},
+    {"linspace", makes<sg::linspace>},
+    {"logspace", makes<sg::logspace>},
+    {"eye", makes<sg::eye>},
+    {"as_tensor", bound<as_tensor>},
+    {"asarray", makes<asarray>},
+    {"new_zeros", makes<sg::new_zeros>},
+    {"new_ones", makes<sg::new_ones>},
+    {"new_full", makes<new_full>},
+    {"new_empty", makes<sg::new_empty>},
+    {"new_tensor", makes<new_tensor>},
 };
 
 }  // namespace

@@ -151,15 +151,11 @@ void set_default_device(PyObject* o) {
 void set_gpu_alias(const std::string& word) { alias_of_gpu = word; }
 Object get_default_device() { return Object(device_object(device_or_default(nullptr))); }
 
-const Callable device_callables[] = {
-    {"device", bound<named_device>, "device: Device | str, index: int | None = None", "Device",
-     "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.", Scope::function},
-    {"set_default_device", bound<set_default_device>, "device: Device | str | None", "None",
-     "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.", Scope::function},
-    {"get_default_device", bound<get_default_device>, "", "Device",
-     "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.", Scope::function},
-    {"_set_gpu_alias", bound<set_gpu_alias>, "word: str", "None", "Another word for \"gpu\" in names of devices.",
-     Scope::function},
+constexpr Callable device_callables[] = {
+    {"device", bound<named_device>},
+    {"set_default_device", bound<set_default_device>},
+    {"get_default_device", bound<get_default_device>},
+    {"_set_gpu_alias", bound<set_gpu_alias>},
 };
 
 }  // namespace

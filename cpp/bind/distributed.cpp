@@ -100,32 +100,13 @@ bool have_ended() {
   return all_ended();
 }
 
-const Callable distributed_callables[] = {
-    {"_heap_can_grow", bound<heap_can_grow>, "", "bool", "Whether the heap has room behind it, where MPI may try it.",
-     Scope::function},
-    {"_group_open", bound<open_group>,
-     "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
-     "pids: Sequence[int], limit: float",
-     "int", "Makes a group of an MPI communicator.", Scope::function},
-    {"_nccl_open", bound<nccl_open>, "group: int, gpu: int, library: str, lacks: str", "str",
-     "Has GPU tensors of a group go by NCCL; all its members call this. Returns what one of them lacks.",
-     Scope::function},
-    {"_groups_close", bound<close>, "", "None", "Forgets all groups.", Scope::function},
-    {"_groups_leave", bound<leave>, "why: str", "None", "Tells all members that this process takes part no more.",
-     Scope::function},
-    {"_groups_broken", bound<are_broken>, "", "bool", "Whether processes of a group no longer work together.",
-     Scope::function},
-    {"_note_death", bound<note_death>, "", "None", "Some process has died; for those on other machines.",
-     Scope::function},
-    {"_groups_ended", bound<have_ended>, "", "bool", "Whether all other members take part no more.", Scope::function},
-    {"_exchange", bound<run_collective>,
-     "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int, later: bool", "tuple[Tensor, ...]",
-     "One collective on each of the tensors, in one hand-over. later: on a GPU it ends when something needs it.",
-     Scope::function},
-    {"_exchange_write", bound<write_results>, "targets: Sequence[Tensor], results: Sequence[Tensor]", "None",
-     "Each target = its result, without a copy where that can be.", Scope::function},
-    {"_exchange_finish", bound<finish>, "", "None", "Waits for the collective that is to end later, if there is one.",
-     Scope::function},
+constexpr Callable distributed_callables[] = {
+    {"_heap_can_grow", bound<heap_can_grow>}, {"_group_open", bound<open_group>},
+    {"_nccl_open", bound<nccl_open>},         {"_groups_close", bound<close>},
+    {"_groups_leave", bound<leave>},          {"_groups_broken", bound<are_broken>},
+    {"_note_death", bound<note_death>},       {"_groups_ended", bound<have_ended>},
+    {"_exchange", bound<run_collective>},     {"_exchange_write", bound<write_results>},
+    {"_exchange_finish", bound<finish>},
 };
 
 }  // namespace

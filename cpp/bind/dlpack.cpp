@@ -232,30 +232,10 @@ Tensor from_dlpack(PyObject* o, const std::optional<DeviceId>& device, const std
   return moved(t, {}, to);
 }
 
-const Callable callables[] = {
-    {"__dlpack__", bound<dlpack_capsule>,
-     "*, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, "
-     "copy: bool | None = None",
-     "Any",
-     "For other array libraries: a DLPack capsule on the memory of a CPU tensor, or on a copy of a GPU tensor's when "
-     "dl_device=(1, 0) asks for one.\n\nRaises:\n    BufferError: the tensor wants a gradient, or it is on a GPU and "
-     "no "
-     "copy on the CPU was asked for or allowed.\n\nExample:\n    >>> import numpy as np\n"
-     "    >>> np.from_dlpack(sg.ones(2)).tolist()\n    [1.0, 1.0]",
-     Scope::method},
-    {"__dlpack_device__", bound<dlpack_device>, "", "tuple[int, int]",
-     "DLPack's numbers for the device: (1, 0) for the CPU, (7, index) for a GPU.", Scope::method},
-    {"from_dlpack", bound<from_dlpack>,
-     "ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None", "Tensor",
-     "A tensor on the memory of another library's array: each sees what the other writes.\n\nA read-only array is "
-     "copied. Arrays on other devices come as a copy on the CPU if their library makes one.\n\nArgs:\n    ext_tensor: "
-     "an array with __dlpack__, or a capsule.\n    device: where the tensor is to be; None leaves it.\n    copy: True "
-     "always copies, False never, None when it must.\n\nRaises:\n    BufferError: a copy would be needed and is not "
-     "allowed; negative strides.\n    TypeError: elements that tensors do not have.\n\nExample:\n    >>> import numpy "
-     "as "
-     "np\n    >>> a = np.zeros(2, np.float32)\n    >>> x = sg.from_dlpack(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n"
-     "    [3.0, 0.0]",
-     Scope::function},
+constexpr Callable callables[] = {
+    {"__dlpack__", bound<dlpack_capsule>},
+    {"__dlpack_device__", bound<dlpack_device>},
+    {"from_dlpack", bound<from_dlpack>},
 };
 
 }  // namespace

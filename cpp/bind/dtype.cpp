@@ -76,28 +76,13 @@ void set_default_dtype(DType t) {
   set_default_float(t);
 }
 
-constexpr auto kFunction = Scope::function;
-const Callable callables[] = {
-    {"promote_types", bound<promote>, "type1: DTypeLike, type2: DTypeLike", "dtype",
-     "The smallest type that holds the values of both, as tensors of them are combined.\n\nExample:\n"
-     "    >>> sg.promote_types(sg.int64, sg.float16)\n    spirograd.float16",
-     kFunction},
-    {"result_type", bound<result_type>, "tensor1: Tensor | float, tensor2: Tensor | float", "dtype",
-     "The type of a result of two tensors or numbers: 0-d tensors and numbers count only by their kind (bool, integer, "
-     "float).\n\nExample:\n    >>> sg.result_type(sg.tensor([1, 2]), 1.5)\n    spirograd.float32",
-     kFunction},
-    {"can_cast", bound<can_cast>, "from_: DTypeLike, to: DTypeLike", "bool",
-     "Whether a result of one type may be written to a tensor of another: bool, integer and float never go "
-     "down.\n\nExample:\n    >>> sg.can_cast(sg.float64, sg.float32), sg.can_cast(sg.float32, sg.int64)\n"
-     "    (True, False)",
-     kFunction},
-    {"is_tensor", bound<is_tensor>, "obj: Any", "bool", "Whether an object is a Tensor.", kFunction},
-    {"set_default_dtype", bound<set_default_dtype>, "d: DTypeLike", "None",
-     "The type of Python floats, of zeros(), rand() and their like, and of what integers become where fractions are "
-     "needed; at first float32.\n\nRaises:\n    TypeError: not a floating type.",
-     kFunction},
-    {"get_default_dtype", bound<default_float>, "", "dtype",
-     "The type of Python floats.\n\nExample:\n    >>> sg.get_default_dtype()\n    spirograd.float32", kFunction},
+constexpr Callable callables[] = {
+    {"promote_types", bound<promote>},
+    {"result_type", bound<result_type>},
+    {"can_cast", bound<can_cast>},
+    {"is_tensor", bound<is_tensor>},
+    {"set_default_dtype", bound<set_default_dtype>},
+    {"get_default_dtype", bound<default_float>},
 };
 
 }  // namespace

@@ -85,13 +85,9 @@ py::tuple limits(PyObject* device) {
   return py::make_tuple(f.max_groups, f.max_group_threads);
 }
 
-const Callable glsl_callables[] = {
-    {"_glsl_run", bound<run_kernel>,
-     "name: str, source: str, inputs: list[tuple[str, Tensor]], outputs: list[Any], constants: dict[str, Any], "
-     "groups: tuple[int, ...], local_size: tuple[int, ...], unchecked: bool",
-     "list[Tensor]", "Runs a kernel of the user's.", Scope::function},
-    {"_glsl_limits", bound<limits>, "device: Device", "tuple[int, int]",
-     "The most groups along a dimension, and the most threads of one.", Scope::function},
+constexpr Callable glsl_callables[] = {
+    {"_glsl_run", bound<run_kernel>},
+    {"_glsl_limits", bound<limits>},
 };
 
 }  // namespace

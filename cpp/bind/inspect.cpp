@@ -66,19 +66,10 @@ void realize(const Tensor& x) {
   flush(x.device());
 }
 
-const Callable inspect_callables[] = {
-    {"realize", writes<realize>, "", "Tensor",
-     "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
-     "Results never need it: reading a value does the same and waits.",
-     Scope::method},
-    {"graph", bound<graph>, "", "str",
-     "What is pending behind this tensor: a text with a line for each operation, which is shown as a table. Runs "
-     "nothing.",
-     Scope::method},
-    {"plan", bound<plan>, "", "list[PlanStep]",
-     "The kernels that would run for this tensor: name, sizes, bytes, GLSL source, SPIR-V; shown as a table. Runs "
-     "nothing.",
-     Scope::method},
+constexpr Callable inspect_callables[] = {
+    {"realize", writes<realize>},
+    {"graph", bound<graph>},
+    {"plan", bound<plan>},
 };
 
 // Numbers by name, in this order.
@@ -219,45 +210,29 @@ int64_t overrun(int64_t size) {
 }
 #endif
 
-const Callable inspect_functions[] = {
-    {"explain", bound<explained>, "input: Tensor", "str",
-     "Every stage of a pending tensor: graph, plan, kernels. A text, for print(); shown as a table of the kernels. "
-     "Runs "
-     "nothing.",
-     Scope::function},
-    {"stats", bound<stats_dict>, "", "dict[str, int]",
-     "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Scope::function},
-    {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Scope::function},
-    {"empty_cache", bound<give_back_memory>, "", "None", "Returns memory kept for reuse to the system.",
-     Scope::function},
-    {"synchronize", bound<synchronize_python>, "device: Device | str | None = None", "None",
-     "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out of "
-     "range.\n    DeviceTimeoutError, DeviceLostError: the device failed.",
-     Scope::function},
-    {"_count_fallback", bound<count_fallback>, "op: str", "None",
-     "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.", Scope::function},
-    {"_ops", bound<op_rows>, "", "list[dict[str, Any]]",
-     "The rows of the op table: name, doc, kind, result, takes, gradient.", Scope::function},
-    {"_has_arrived", bound<sg::has_arrived>, "x: Tensor", "bool",
-     "Whether the values of a CPU tensor have come from where to(non_blocking=True) sent them.", Scope::function},
-    {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Scope::function},
-    {"_device_stats", bound<device_stats>, "device: DeviceLike", "dict[str, int]", "Memory of one device.",
-     Scope::function},
-    {"_reset_peak", bound<reset_peak>, "device: DeviceLike", "None", "The peak is what is live now.", Scope::function},
-    {"_environment", bound<environment>, "", "list[tuple[str, str, str, str]]",
-     "Variables of the environment: name, value, fallback, doc.", Scope::function},
-    {"_cache_folder", bound<cache_folder>, "", "str", "Where compiled kernels are kept.", Scope::function},
-    {"_gpu_reason", bound<gpu_reason>, "", "tuple[str, str]", "Why there is no GPU, and what to do.", Scope::function},
+constexpr Callable inspect_functions[] = {
+    {"explain", bound<explained>},
+    {"stats", bound<stats_dict>},
+    {"reset_stats", bound<reset_stats>},
+    {"empty_cache", bound<give_back_memory>},
+    {"synchronize", bound<synchronize_python>},
+    {"_count_fallback", bound<count_fallback>},
+    {"_ops", bound<op_rows>},
+    {"_has_arrived", bound<sg::has_arrived>},
+    {"_drain", bound<drained>},
+    {"_device_stats", bound<device_stats>},
+    {"_reset_peak", bound<reset_peak>},
+    {"_environment", bound<environment>},
+    {"_cache_folder", bound<cache_folder>},
+    {"_gpu_reason", bound<gpu_reason>},
 #if SPIROGRAD_GPU
-    {"_count_vulkan_calls", bound<count_vulkan_calls>, "on: bool", "None",
-     "Counts what really goes to the driver, under volk (tests).", Scope::function},
-    {"_vulkan_calls", bound<calls_of_vulkan>, "", "dict[str, int]", "What was counted.", Scope::function},
-    {"_set_faults", bound<set_faults>, "rules: str", "None", "Which calls of Vulkan fail: SPIROGRAD_FAULTS (tests).",
-     Scope::function},
-    {"_fault_report", bound<report_of_faults>, "", "dict[str, Any]", "What failed.", Scope::function},
+    {"_count_vulkan_calls", bound<count_vulkan_calls>},
+    {"_vulkan_calls", bound<calls_of_vulkan>},
+    {"_set_faults", bound<set_faults>},
+    {"_fault_report", bound<report_of_faults>},
 #endif
 #ifdef __SANITIZE_ADDRESS__
-    {"_overrun", bound<overrun>, "size: int", "int", "Reads behind a block (tests).", Scope::function},
+    {"_overrun", bound<overrun>},
 #endif
 };
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -12,7 +13,6 @@
 #include "bind/autocast.hpp"
 #include "bind/bound.hpp"
 #include "bind/observer.hpp"
-#include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 #include "graph/log.hpp"
 
@@ -127,36 +127,14 @@ constexpr auto functions_of(std::index_sequence<i...>) {
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 
-// "dim: int | None = None, keepdim: bool = False" -> "dim=None, keepdim=False"
-std::string without_types(const std::string& parameters) {
-  std::string out;
-  int depth = 0;
-  bool in_type = false;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const char c = parameters[i];
-    if (c == '[' || c == '(') ++depth;
-    if (c == ']' || c == ')') --depth;
-    if (depth == 0 && c == ':') in_type = true;
-    if (depth == 0 && c == ',') in_type = false;
-    if (depth == 0 && c == '=') {
-      in_type = false;
-      out += '=';
-      ++i;  // the blank behind it
-      continue;
-    }
-    if (!in_type) out += c;
-  }
-  return out;
-}
-
-const char* document(const Callable& callable, const char* self) {
-  const std::string parameters = without_types(callable.parameters);
-  texts.push_back(std::string(callable.name) + "(" + self + (*self && !parameters.empty() ? ", " : "") + parameters +
-                  ")\n--\n\n" + callable.doc);
+const char* document(const Callable& callable, const std::string& self) {
+  const std::string parameters = callable.text->plainly;
+  texts.push_back(std::string(callable.name) + "(" + self + (self.empty() || parameters.empty() ? "" : ", ") +
+                  parameters + ")\n--\n\n" + callable.text->doc);
   return texts.back().c_str();
 }
 
-// The tables that tools/stubs.py and the docs are made from.
+// The tables that tests and docs read.
 void note(PyObject* module, const char* table, const Callable& callable) {
   if (callable.scope == Scope::function && callable.name[0] == '_') return;  // for the package itself
   Object dict(PyObject_GetAttrString(module, table));
@@ -165,7 +143,8 @@ void note(PyObject* module, const char* table, const Callable& callable) {
     dict = Object(check(PyDict_New()));
     check(PyModule_AddObjectRef(module, table, dict.get()));
   }
-  Object entry(check(Py_BuildValue("(sss)", callable.parameters, callable.result, callable.doc)));
+  const Text& text = *callable.text;
+  Object entry(check(Py_BuildValue("(sss)", text.with_types, text.result, text.doc)));
   check(PyDict_SetItemString(dict.get(), callable.name, entry.get()));
 }
 
@@ -190,31 +169,46 @@ PyObject* of_complex(const char* name, PyObject* a, PyObject* b) {
   return ask(complex_type(), asked.get(), arguments.get(), keywords.get());
 }
 
+namespace {
+
+void add(PyObject* module, const Callable& row) {
+  if (rows_used == kMaxCallables) fail<Error>("spirograd", "the table of functions is full", "raise kMaxCallables");
+  const size_t i = rows_used++;
+  Callable& callable = callables_added[i] = row;
+  const bool method = callable.scope != Scope::function, function = callable.scope != Scope::method;
+  if ((method && PyDict_GetItemString(tensor_type->tp_dict, callable.name)) ||
+      (function && PyDict_GetItemString(PyModule_GetDict(module), callable.name)))
+    fail_row(callable.name, "its name is taken");
+  note_autocast(module, callable);
+  const int flags = METH_FASTCALL | METH_KEYWORDS;
+  auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
+  if (method) {
+    definitions.push_back({callable.name, as_function(method_table[i]), flags, document(callable, "self")});
+    Object descriptor(check(PyDescr_NewMethod(tensor_type, &definitions.back())));
+    check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), callable.name, descriptor.get()));
+    note(module, "_methods", callable);
+  }
+  if (function) {
+    Object module_name(check(PyUnicode_FromString("spirograd")));
+    definitions.push_back({callable.name, as_function(method ? function_table[i] : method_table[i]), flags,
+                           document(callable, method ? "input" : "")});
+    Object f(check(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get())));
+    check(PyModule_AddObjectRef(module, callable.name, f.get()));
+    note(module, method ? "_tensor_functions" : "_functions", callable);
+  }
+}
+
+}  // namespace
+
 void add_callables(PyObject* module, const Callable* callables, size_t count) {
-  Object module_name(check(PyUnicode_FromString("spirograd")));
   module_of_functions = module;
-  for (size_t r = 0; r < count; ++r) {
-    if (rows_used == kMaxCallables) fail<Error>("spirograd", "the table of functions is full", "raise kMaxCallables");
-    const size_t i = rows_used++;
-    Callable& callable = callables_added[i] = callables[r];
-    callable.name = texts.emplace_back(callable.name).c_str();  // names of generated callables are temporary
-    check_callable(module, callable);
-    note_autocast(module, callable);
-    const int flags = METH_FASTCALL | METH_KEYWORDS;
-    auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
-    if (callable.scope != Scope::function) {
-      definitions.push_back({callable.name, as_function(method_table[i]), flags, document(callable, "self")});
-      Object descriptor(check(PyDescr_NewMethod(tensor_type, &definitions.back())));
-      check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), callable.name, descriptor.get()));
-      note(module, "_methods", callable);
-    }
-    if (callable.scope != Scope::method) {
-      definitions.push_back({callable.name,
-                             as_function(callable.scope == Scope::both ? function_table[i] : method_table[i]), flags,
-                             document(callable, callable.scope == Scope::both ? "input" : "")});
-      Object f(check(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get())));
-      check(PyModule_AddObjectRef(module, callable.name, f.get()));
-      note(module, callable.scope == Scope::both ? "_tensor_functions" : "_functions", callable);
+  for (const Callable& callable : std::span(callables, count)) {
+    add(module, callable);
+    for (const Alias& alias : kAliases) {
+      if (alias.of != callable.name) continue;
+      Callable other(alias.name, callable.body, callable.autocast);
+      other.op = callable.op;
+      add(module, other);
     }
   }
 }

@@ -1,6 +1,7 @@
-// The table of what Tensor and the module offer: each callable is a method, a function, or both. Stubs and signatures
-// are made from it. A callable names one C++ function, `bound<sg::lerp>`, whose type says how arguments are read
-// (bound.hpp); only `to` reads its own. pybind11 makes nothing but classes that keep something.
+// The table of what Tensor and the module offer: each callable is a method, a function, or both. Its signature and text
+// are those of its name in python/spirograd/_core.pyi (signature.hpp). A callable names one C++ function,
+// `bound<sg::lerp>`, whose type says how arguments are read (bound.hpp), and which the compiler compares with the
+// signature; only `to` reads its own. pybind11 makes nothing but classes that keep something.
 // Threads: the GIL is held.
 #pragma once
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "base/device_id.hpp"
 #include "bind/arguments.hpp"
+#include "bind/signature.hpp"
 
 namespace sg {
 struct OpInfo;
@@ -15,35 +17,40 @@ struct OpInfo;
 
 namespace sg::bind {
 
-struct Parameter;  // signature.hpp
-
-enum class Scope : uint8_t { method, function, both };
-
 // What a callable gets under autocast for tensors of a floating type (autocast.hpp): what comes, the half type of the
 // device, or float32.
 enum class Autocast : uint8_t { none, narrow, wide };
 
-// What a callable runs, and how many arguments the C++ function behind it takes; -1: it reads those of the call itself.
+// What a callable runs, and the types of the C++ function behind it.
 struct Body {
   PyObject* (*run)(const Call&);
-  int takes;
-  constexpr Body(PyObject* (*run)(const Call&) = nullptr, int takes = -1) : run(run), takes(takes) {}
+  Types types;
+  constexpr Body(PyObject* (*run)(const Call&) = nullptr, Types types = {}) : run(run), types(types) {}
 };
 
 struct Callable {
-  const char* name;
+  const char* name = nullptr;
   Body body;
-  const char* parameters;  // with types, without self: "dim: int, keepdim: bool = False"
-  const char* result;
-  const char* doc;
+  const Text* text = nullptr;
   Scope scope = Scope::both;
   Autocast autocast = Autocast::none;
-  const OpInfo* op = nullptr;                            // of a callable made from the op table
-  mutable const std::vector<Parameter>* read = nullptr;  // `parameters`, once a call has needed them
+  const OpInfo* op = nullptr;  // of a callable made from the op table
+
+  Callable() = default;
+  // What differs from the signature of that name does not compile, where the callable is a constant.
+  constexpr Callable(std::string_view name, Body body, Autocast autocast = Autocast::none)
+      : Callable(checked(name, body.types), body, autocast) {}
+
+ private:
+  constexpr Callable(size_t number, Body body, Autocast autocast)
+      : name(kSignatures[number].name.data()),
+        body(body),
+        text(&kTexts[number]),
+        scope(kSignatures[number].scope),
+        autocast(autocast) {}
 };
 
-// Puts callables into the type and the module. Error when one does not fit its function or its name is taken:
-// signature.hpp.
+// Puts callables into the type and the module, and their other names. Error when a name is taken.
 void add_callables(PyObject* module, const Callable* callables, size_t count);
 template <size_t n>
 void add_callables(PyObject* module, const Callable (&callables)[n]) {
@@ -78,7 +85,6 @@ void add_observer(PyObject* module);         // observer.cpp
 void add_complex(PyObject* module);          // answers.cpp
 void add_calls(PyObject* module);            // calls.cpp
 void add_clocks(PyObject* module);           // clocks.cpp
-void add_callable_check(PyObject* module);   // signature.cpp
 
 bool is_complex(PyObject* o);  // a complex number, or an array of them
 // What the class of complex tensors makes of an operator with a complex number.

@@ -99,9 +99,8 @@ PyObject* leave(PyObject* self, PyObject*) {
 
 bool is_inferring() { return inferring; }
 
-const Callable mode_functions[] = {
-    {"_is_inferring", bound<is_inferring>, "", "bool", "Whether an inference_mode() is open in this thread.",
-     Scope::function},
+constexpr Callable mode_functions[] = {
+    {"_is_inferring", bound<is_inferring>},
 };
 
 PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {}};

@@ -64,7 +64,6 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_complex(m);
     sg::bind::add_calls(m);
     sg::bind::add_clocks(m);
-    sg::bind::add_callable_check(m);
     sg::bind::add_value_type(m);
     sg::bind::add_neurons(m);
     sg::bind::install_host();

@@ -29,10 +29,8 @@ void set_observer(PyObject* function) {
   Py_XDECREF(std::exchange(observer, function == Py_None ? nullptr : Py_NewRef(function)));
 }
 
-const Callable callables[] = {
-    {"_set_observer", bound<set_observer>,
-     "function: Callable[[str, tuple[Any, ...], dict[str, Any], Any], None] | None", "None",
-     "Is told of every call from now on; None: nobody is.", Scope::function},
+constexpr Callable callables[] = {
+    {"_set_observer", bound<set_observer>},
 };
 
 }  // namespace

@@ -187,26 +187,11 @@ void drop_gradients(const std::vector<py::list>& groups, bool set_to_none) {
     for (py::handle o : group) Tensor(unwrap(o.ptr())).set_grad({});
 }
 
-#define SG_GROUPS "groups: list[list[Tensor]]"
-const Callable optim_callables[] = {
-    {"_with_gradient", bound<with_gradient>, "tensors: list[Tensor]", "bytes",
-     "Which of the tensors have a gradient, to compare.", Scope::function},
-    {"_submit", bound<submit>, SG_GROUPS, "None", "Runs what is pending on the devices of these tensors.",
-     Scope::function},
-    {"_begin_whole", bound<begin_whole_step>, SG_GROUPS, "None",
-     "What is recorded from here on is done as a whole or not at all.", Scope::function},
-    {"_end_whole", bound<end_whole_step>, SG_GROUPS, "None", "Up to here.", Scope::function},
-    {"_submit_step", bound<submit_step>,
-     SG_GROUPS ", changes: list[tuple[Any, str, Any]], open: list[tuple[_Transaction, Any]], before: Any", "None",
-     "Submits it, and gives attributes of objects new values, which an error takes back. A step that may not be done "
-     "is "
-     "added to `open`, with `before`.",
-     Scope::function},
-    {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",
-     Scope::function},
-    {"_drop_gradients", bound<drop_gradients>, SG_GROUPS ", set_to_none: bool", "None",
-     "Sets gradients to None, or to zeros.", Scope::function},
-    {"_frozen", bound<frozen>, "options: Any, numbers: bool", "Any", "Options to compare.", Scope::function},
+constexpr Callable optim_callables[] = {
+    {"_with_gradient", bound<with_gradient>},   {"_submit", bound<submit>},
+    {"_begin_whole", bound<begin_whole_step>},  {"_end_whole", bound<end_whole_step>},
+    {"_submit_step", bound<submit_step>},       {"_take_back", bound<take_back_step>},
+    {"_drop_gradients", bound<drop_gradients>}, {"_frozen", bound<frozen>},
 };
 
 }  // namespace

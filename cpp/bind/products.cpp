@@ -1,4 +1,4 @@
-// Functions and methods of products: names, signatures, docs, and dims of tensordot. The arithmetic is in
+// Functions and methods of products, and dims of tensordot. The arithmetic is in
 // ops/matmul.cpp, ops/products.cpp and ops/einsum.cpp.
 #include <iterator>
 #include <string>
@@ -69,90 +69,33 @@ void on_mixed_factors(const char* op, DType a, DType b) {
                  ".float(), or the net with .double()");
 }
 
-#define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
-#define SG_SCALED_DOC "; input is not read when beta is 0."
-#define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
-const Callable callables[] = {
-    {"matmul", bound<sg::matmul>, "other: Tensor", "Tensor",
-     "The matrix product: [..., m, k] @ [..., k, n] -> [..., m, n]; leading dimensions broadcast, vectors as in "
-     "NumPy.\n\nArgs:\n    other: the right-hand side.\n\nRaises:\n    ValueError: the inner sizes "
-     "differ.\n\nExample:\n"
-     "    >>> (sg.ones(2, 3) @ sg.ones(3, 2)).tolist()\n    [[3.0, 3.0], [3.0, 3.0]]",
-     Scope::both, Autocast::narrow},
-    {"mm", bound<sg::mm>, "mat2: Tensor", "Tensor", "The product of two matrices: [m, k] [k, n] -> [m, n].",
-     Scope::both, Autocast::narrow},
-    {"bmm", bound<sg::bmm>, "mat2: Tensor", "Tensor", "Products of a batch: [b, m, k] [b, k, n] -> [b, m, n].",
-     Scope::both, Autocast::narrow},
-    {"mv", bound<sg::mv>, "vec: Tensor", "Tensor", "The product of a matrix and a vector: [m, k] [k] -> [m].",
-     Scope::both, Autocast::narrow},
-    {"dot", bound<sg::dot>, "tensor: Tensor", "Tensor",
-     "The product of two vectors: [k] [k] -> []." SG_EXAMPLE("sg.ones(3).dot(sg.ones(3)).item()", "3.0")},
-    {"vdot", bound<sg::dot>, "other: Tensor", "Tensor", "The same as dot."},
-    {"inner", bound<sg::inner>, "other: Tensor", "Tensor", "Products over the last dimensions of both."},
-    {"outer", bound<sg::outer>, "vec2: Tensor", "Tensor",
-     "Each element of one vector by each of the other: [m] [n] -> [m, n]." SG_EXAMPLE(
-         "sg.outer(sg.tensor([1, 2]), sg.tensor([3, 4])).tolist()", "[[3, 4], [6, 8]]")},
-    {"ger", bound<sg::outer>, "vec2: Tensor", "Tensor", "The same as outer."},
-    {"kron", bound<sg::kron>, "other: Tensor", "Tensor",
-     "The Kronecker product: each element of one by the whole of the other."},
-    {"addmm", bound<sg::addmm>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * (mat1 @ mat2)" SG_SCALED_DOC SG_EXAMPLE(
-         "sg.addmm(sg.ones(2), sg.ones(2, 3), sg.ones(3, 2)).tolist()", "[[4.0, 4.0], [4.0, 4.0]]"),
-     Scope::both, Autocast::narrow},
-    {"addmm_", in_place<bound<sg::addmm>>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor", "addmm." SG_PLACE_DOC,
-     Scope::method},
-    {"baddbmm_", in_place<bound<sg::baddbmm>>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
-     "baddbmm." SG_PLACE_DOC, Scope::method},
-    {"addmv", bound<sg::addmv>, "mat: Tensor, vec: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * (mat @ vec)" SG_SCALED_DOC, Scope::both, Autocast::narrow},
-    {"baddbmm", bound<sg::baddbmm>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * bmm(batch1, batch2)" SG_SCALED_DOC, Scope::both, Autocast::narrow},
-    {"addbmm", bound<sg::addbmm>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * the sum of bmm(batch1, batch2) over the batch" SG_SCALED_DOC, Scope::both,
-     Autocast::narrow},
-    {"chain_matmul", bound<sg::chain_matmul>, "*matrices: Tensor", "Tensor", "The product of several matrices.",
-     Scope::function, Autocast::narrow},
-    {"tensordot", bound<tensordot>, "a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] = 2", "Tensor",
-     "Products summed over pairs of dimensions.\n\nArgs:\n    dims: how many of the last of a with the first of b, or "
-     "two lists of dimensions." SG_EXAMPLE("sg.tensordot(sg.ones(2, 3), sg.ones(3, 4), dims=1).shape", "(2, 4)"),
-     Scope::function},
-    {"einsum", bound<sg::einsum>, "equation: str, *operands: Tensor", "Tensor",
-     "Einstein's sum: labels of dimensions for each operand, and after '->' for the result; '...' stands for leading "
-     "dimensions that broadcast, a label twice in one operand for its diagonal.\n\nRaises:\n    ValueError: the "
-     "equation does not fit the operands." SG_EXAMPLE("sg.einsum('ij,ij->i', sg.ones(2, 3), sg.ones(2, 3)).tolist()",
-                                                      "[3.0, 3.0]"),
-     Scope::function, Autocast::narrow},
-    {"set_float32_matmul_precision", bound<set_precision>, "precision: str", "None",
-     "How exactly a GPU with matrix units multiplies float32 matrices from now on, gradients included. Other devices "
-     "and convolutions compute in float32 throughout, and attention with the digits of float32.\n\nArgs:\n    "
-     "precision: \"highest\", as at first: "
-     "float32 throughout; \"high\": each factor is the sum of two halves, scaled row by row, with errors like those of "
-     "float32; \"medium\": each factor is one scaled half, with errors of 2^-11.\n\nRaises:\n    ValueError: another "
-     "word."
-     "\n\nExample:\n    >>> sg.set_float32_matmul_precision(\"highest\")",
-     Scope::function},
-    {"get_float32_matmul_precision", bound<get_precision>, "", "str",
-     "The precision that set_float32_matmul_precision() set." SG_EXAMPLE("sg.get_float32_matmul_precision()",
-                                                                         "'highest'"),
-     Scope::function},
-    {"_allow_mixed_products", bound<allow_mixed_products>, "allow: bool", "None",
-     "Whether the factors of a product may have two element types.", Scope::function},
-    {"_attention", bound<sg::attention>,
-     "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool, mask: Tensor | None = None, "
-     "dropout: float = 0.0, generator: Generator | None = None",
-     "Tensor", "Attention that keeps no weights, for nn.functional.", Scope::function},
-    {"_attention_after", bound<sg::attention_after>,
-     "query: Tensor, key: Tensor, value: Tensor, start: Tensor, scale: float", "Tensor",
-     "Attention of queries that follow a cache, for models.", Scope::function},
-    {"_banded", bound<sg::banded>,
-     "input: Tensor, dim: int, first: Tensor, weights: Tensor, transpose_first: Tensor, transpose_weights: Tensor",
-     "Tensor", "The product of a banded matrix with the vectors along a dimension, for nn.functional.",
-     Scope::function},
-    {"_lstm", bound<sg::lstm>, "x: Tensor, weight: Tensor, h: Tensor, c: Tensor, reverse: bool, keep: bool",
-     "tuple[Tensor, ...]", "All steps of a layer of LSTM, for nn.", Scope::function},
-    {"_lstm_gradient", bound<sg::lstm_gradient>,
-     "dh: Tensor, dc: Tensor, weight: Tensor, before: Tensor, after: Tensor, gates: Tensor, reverse: bool",
-     "tuple[Tensor, ...]", "The gradients of its sums, for nn.", Scope::function},
+constexpr Callable callables[] = {
+    {"matmul", bound<sg::matmul>, Autocast::narrow},
+    {"mm", bound<sg::mm>, Autocast::narrow},
+    {"bmm", bound<sg::bmm>, Autocast::narrow},
+    {"mv", bound<sg::mv>, Autocast::narrow},
+    {"dot", bound<sg::dot>},
+    {"vdot", bound<sg::dot>},
+    {"inner", bound<sg::inner>},
+    {"outer", bound<sg::outer>},
+    {"kron", bound<sg::kron>},
+    {"addmm", bound<sg::addmm>, Autocast::narrow},
+    {"addmm_", in_place<bound<sg::addmm>>},
+    {"baddbmm_", in_place<bound<sg::baddbmm>>},
+    {"addmv", bound<sg::addmv>, Autocast::narrow},
+    {"baddbmm", bound<sg::baddbmm>, Autocast::narrow},
+    {"addbmm", bound<sg::addbmm>, Autocast::narrow},
+    {"chain_matmul", bound<sg::chain_matmul>, Autocast::narrow},
+    {"tensordot", bound<tensordot>},
+    {"einsum", bound<sg::einsum>, Autocast::narrow},
+    {"set_float32_matmul_precision", bound<set_precision>},
+    {"get_float32_matmul_precision", bound<get_precision>},
+    {"_allow_mixed_products", bound<allow_mixed_products>},
+    {"_attention", bound<sg::attention>},
+    {"_attention_after", bound<sg::attention_after>},
+    {"_banded", bound<sg::banded>},
+    {"_lstm", bound<sg::lstm>},
+    {"_lstm_gradient", bound<sg::lstm_gradient>},
 };
 
 }  // namespace

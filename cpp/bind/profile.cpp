@@ -47,14 +47,11 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
   profile::add(std::move(e));
 }
 
-const Callable profile_callables[] = {
-    {"_profile_start", bound<profile_start>, "with_stack: bool, with_memory: bool", "None", "Starts to note events.",
-     Scope::function},
-    {"_profile_stop", bound<profile_stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
-     "The events, when they ended, and the number of this thread.", Scope::function},
-    {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Scope::function},
-    {"_profile_annotate", bound<annotate>, "name: str, begin: int, end: int", "None", "Notes an event of the user's.",
-     Scope::function},
+constexpr Callable profile_callables[] = {
+    {"_profile_start", bound<profile_start>},
+    {"_profile_stop", bound<profile_stop>},
+    {"_profile_now", bound<profile::now>},
+    {"_profile_annotate", bound<annotate>},
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <random>
 
 #include "bind/bound.hpp"
-#include "bind/create.hpp"
 #include "engine/engine.hpp"
 #include "ops/list.hpp"
 
@@ -177,105 +176,29 @@ void of_thread(PyObject* own) {
 Tensor get_rng_state() { return state_of(default_generator()); }
 void set_rng_state(PyObject* state) { set_state(default_generator(), state); }
 
-#define SG_GENERATOR "generator: Generator | None = None"
-#define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
-#define SG_PROBABILITY_DOC "\nRaises:\n    ValueError: what is no probability; in a tensor, at the next read.\n"
-#define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
-constexpr auto kFunction = Scope::function, kMethod = Scope::method;
-const Callable random_callables[] = {
-    {"rand", makes<sized<sg::rand>>, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
-     "tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
-     kFunction},
-    {"randn", makes<sized<sg::randn>>, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "Standard normal numbers.\n\nArgs:\n    size: several ints or one tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
-     "\nExample:\n    >>> x = sg.randn(2, 3)",
-     kFunction},
-    {"rand_like", makes<sg::rand_like>, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "Uniform numbers in [0, 1) in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
-     "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
-     kFunction},
-    {"randn_like", makes<sg::randn_like>, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "Standard normal numbers in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
-     "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
-     kFunction},
-    {"randint", makes<randint>,
-     "low: int | None = None, high: int | Sequence[int] | None = None, size: int | Sequence[int] | None = None, "
-     "*, " SG_GENERATOR ", " SG_OPTIONS,
-     "Tensor",
-     "Integers from low up to but without high, the same on every device; randint(high, size) starts at 0.\n\nArgs:\n"
-     "    low: the smallest.\n    high: the bound, at most 2**62 above.\n    size: the "
-     "shape.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
-     "\nRaises:\n    ValueError: an empty range.\n\nExample:\n    >>> x = sg.randint(1, 7, (2, 3))\n"
-     "    >>> sg.randint(1, (2,)).tolist()\n    [0, 0]",
-     kFunction},
-    {"randint_like", makes<randint_like>,
-     "input: Tensor, low: int | None = None, high: int | None = None, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "Integers from low up to but without high in the shape, type and device of another tensor; randint_like(input, "
-     "high) starts at 0.\n\nArgs:\n    input: the model.\n    low: the smallest.\n    high: the "
-     "bound.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
-     kFunction},
-    {"randperm", makes<sg::randperm>, "n: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
-     "The integers from 0 to n - 1 in a random order.\n\nArgs:\n    n: how many.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
-     "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
-     kFunction},
-    {"bernoulli", bound<bernoulli>, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
-     "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
-     "all.\n" SG_GENERATOR_DOC SG_PROBABILITY_DOC
-     "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
-    {"multinomial", bound<sg::multinomial>, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
-     "Categories drawn by their weights: [categories] -> [num_samples], or row by row; weights need not sum to "
-     "1.\n\nArgs:\n    num_samples: how many.\n    replacement: whether one may come again.\n" SG_GENERATOR_DOC
-     "\nReturns:\n    int64 numbers of categories.\n\nRaises:\n    ValueError: more samples than categories, without "
-     "replacement; at the next read, a weight that is negative, infinite or NaN, or a row without another than "
-     "0.\n\nExample:\n    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True).tolist()\n"
-     "    [1, 1, 1]"},
-    {"normal", makes<normal>,
-     "mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: int | Sequence[int] | None = None, *, " SG_GENERATOR
-     ", " SG_OPTIONS,
-     "Tensor",
-     "Normal numbers of a mean and a standard deviation: two tensors, one, or two numbers and a size.\n\nArgs:\n"
-     "    mean: where they lie.\n    std: how far apart, 0 or more.\n    size: the shape, when both are "
-     "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nRaises:\n    ValueError: a negative std; in a tensor, at the next "
-     "read.\n\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
-     "    [2.0, 2.0]",
-     kFunction},
-    {"uniform_", writes<sg::uniform_>, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
-     "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)",
-     kMethod},
-    {"random_", writes<random_>, "from_: int | None = None, to: int | None = None, *, " SG_GENERATOR, "Tensor",
-     "Writes integers from `from` up to but without `to`; without bounds, of all that the type holds exactly, from "
-     "0.\n\nReturns:\n    The tensor itself.\n\nExample:\n    >>> x = sg.empty(3).random_(10)",
-     kMethod},
-    {"normal_", writes<sg::normal_>, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
-     "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},
-    {"bernoulli_", writes<sg::bernoulli_>, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
-     "Writes 1 with probability p, else 0.\n\nReturns:\n    The tensor itself.\n" SG_PROBABILITY_DOC "\nExample:\n"
-     "    >>> sg.empty(2).bernoulli_(1.0).tolist()\n    [1.0, 1.0]",
-     kMethod},
-    {"exponential_", writes<sg::exponential_>, "lambd: float = 1, *, " SG_GENERATOR, "Tensor",
-     "Writes exponentially distributed numbers of rate lambd." SG_FILL_DOC
-     "\n\nExample:\n    >>> x = sg.empty(3).exponential_()",
-     kMethod},
-    {"manual_seed", bound<manual_seed>, "seed: int", "Generator",
-     "Restarts the random numbers of all devices from a seed.\n\nReturns:\n    The common generator.\n\nExample:\n"
-     "    >>> g = sg.manual_seed(0)",
-     kFunction},
-    {"seed", bound<seed>, "", "int", "Restarts the random numbers from an unpredictable seed, and returns it.",
-     kFunction},
-    {"initial_seed", bound<initial_seed>, "", "int", "The seed that the random numbers started from.", kFunction},
-    {"_generator_of_thread", bound<of_thread>, "own: Generator | None", "None",
-     "Gives the calling thread a common stream of its own, which the caller keeps alive, or that of the process.",
-     kFunction},
-    {"_check_parameter", bound<check_parameter>, "op: str, x: Tensor, good: Tensor", "Tensor",
-     "x; where `good` is false, the next read raises the ValueError of that op.", kFunction},
-    {"get_rng_state", bound<get_rng_state>, "", "Tensor",
-     "The position of the stream of random numbers, for set_rng_state().\n\nExample:\n    >>> state = "
-     "sg.get_rng_state()\n"
-     "    >>> a = sg.rand(2)\n    >>> sg.set_rng_state(state)\n    >>> a.tolist() == sg.rand(2).tolist()\n    True",
-     kFunction},
-    {"set_rng_state", bound<set_rng_state>, "new_state: Tensor", "None",
-     "Continues from a state of get_rng_state().\n\nRaises:\n    ValueError: the tensor is no state.", kFunction},
+constexpr Callable random_callables[] = {
+    {"rand", makes<sized<sg::rand>>},
+    {"randn", makes<sized<sg::randn>>},
+    {"rand_like", makes<sg::rand_like>},
+    {"randn_like", makes<sg::randn_like>},
+    {"randint", makes<randint>},
+    {"randint_like", makes<randint_like>},
+    {"randperm", makes<sg::randperm>},
+    {"bernoulli", bound<bernoulli>},
+    {"multinomial", bound<sg::multinomial>},
+    {"normal", makes<normal>},
+    {"uniform_", writes<sg::uniform_>},
+    {"random_", writes<random_>},
+    {"normal_", writes<sg::normal_>},
+    {"bernoulli_", writes<sg::bernoulli_>},
+    {"exponential_", writes<sg::exponential_>},
+    {"manual_seed", bound<manual_seed>},
+    {"seed", bound<seed>},
+    {"initial_seed", bound<initial_seed>},
+    {"_generator_of_thread", bound<of_thread>},
+    {"_check_parameter", bound<check_parameter>},
+    {"get_rng_state", bound<get_rng_state>},
+    {"set_rng_state", bound<set_rng_state>},
 };
 
 }  // namespace

@@ -10,7 +10,16 @@ if(NOT sg_bind_sources)
   message(STATUS "spirograd: cpp/bind has no sources, no Python module")
   return()
 endif()
-pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources})
+# Signatures and docstrings: python/spirograd/_core.pyi as C++, and with all texts written out for editors.
+set(sg_stub "${PROJECT_SOURCE_DIR}/python/spirograd/_core.pyi")
+set(sg_stub_dir "${PROJECT_BINARY_DIR}/stub")
+add_custom_command(OUTPUT "${sg_stub_dir}/stub.hpp" "${sg_stub_dir}/stub.cpp" "${sg_stub_dir}/_core.pyi"
+  COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cpp/cmake/signatures.py" "${sg_stub}" "${sg_stub_dir}"
+  DEPENDS "${sg_stub}" "${PROJECT_SOURCE_DIR}/cpp/cmake/signatures.py"
+  COMMENT "Reading _core.pyi" VERBATIM)
+pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources} "${sg_stub_dir}/stub.hpp"
+  "${sg_stub_dir}/stub.cpp")
+target_include_directories(_core PRIVATE "${sg_stub_dir}")
 if(SPIROGRAD_GPU AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   target_sources(_core PRIVATE "${PROJECT_SOURCE_DIR}/cpp/cmake/no_hlsl.cpp")
 endif()
@@ -33,6 +42,7 @@ if(SPIROGRAD_GLIBC)
   include(SgOlderGlibc)
 endif()
 install(TARGETS _core LIBRARY DESTINATION spirograd COMPONENT python)
+install(FILES "${sg_stub_dir}/_core.pyi" DESTINATION spirograd COMPONENT python)
 if(SKBUILD)
   include(SgSbom)
 endif()

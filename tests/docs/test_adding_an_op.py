@@ -17,6 +17,8 @@ from tree_copy import ROOT, copied, run
 
 # A change: the file, a text in it, and what comes before that text.
 Change = tuple[str, str, str]
+STUB = "python/spirograd/_core.pyi"
+FOLDED = "dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False"
 
 POINTWISE: list[Change] = [
     (
@@ -30,7 +32,17 @@ POINTWISE: list[Change] = [
 """,
     ),
     ("cpp/math/names.hpp", "X(Softsign, softsign)", "X(Bent, bent) "),
-    ("cpp/bind/pointwise.cpp", '"selu", ', '"bent", '),
+    (
+        STUB,
+        "def selu(",
+        '''def bent(input: Tensor) -> Tensor:
+    """(sqrt(a * a + 1) - 1) / 2 + a, element by element.
+
+    Args, Returns: as in exp.
+    """
+
+''',
+    ),
     ("python/spirograd/nn/functional/activation.py", "    gelu,\n", "    bent,\n"),
     ("python/spirograd/nn/functional/activation.py", '    "celu",\n', '    "bent",\n'),
     (
@@ -70,7 +82,19 @@ FOLD: list[Change] = [
     (
         "cpp/bind/reductions.cpp",
         '    {"amin", ',
-        '    {"peak", bound<sg::peak>, SG_FOLD, "Tensor", "The largest value over dimensions." SG_ARGS SG_RETURNS},\n',
+        '    {"peak", bound<sg::peak>},\n',
+    ),
+    (STUB, "    def amin(", f"    def peak(self, {FOLDED}) -> Tensor: ...\n"),
+    (
+        STUB,
+        "def amin(\n    input",
+        f'''def peak(input: Tensor, {FOLDED}) -> Tensor:
+    """The largest value over dimensions.
+
+    Args, Returns: as in sum.
+    """
+
+''',
     ),
     (
         "tests/reference/statistics.py",
@@ -89,7 +113,16 @@ COMPOSITE: list[Change] = [
     (
         "cpp/bind/pointwise.cpp",
         '    {"addcmul", ',
-        '    {"midpoint", bound<sg::midpoint>, "other: Tensor | float", "Tensor", "(input + other) / 2."},\n',
+        '    {"midpoint", bound<sg::midpoint>},\n',
+    ),
+    (STUB, "    def addcmul(", "    def midpoint(self, other: Tensor | builtins.float) -> Tensor: ...\n"),
+    (
+        STUB,
+        "def addcmul(\n    input",
+        '''def midpoint(input: Tensor, other: Tensor | builtins.float) -> Tensor:
+    """(input + other) / 2."""
+
+''',
     ),
     (
         "tests/reference/pointwise.py",
@@ -145,6 +178,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(tree, "cmake", "--build", folder, "--target", "_core")
     (built,) = (tree / folder).glob("_core.*.so")
     shutil.copy(built, tree / "python/spirograd")
+    shutil.copy(tree / folder / "stub/_core.pyi", tree / "python/spirograd")
     return tree
 
 
@@ -152,8 +186,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_an_op_of_each_kind_is_added_by_the_page(tree: Path) -> None:
     python = {"PYTHONPATH": str(tree / "python")}
-    for tool, page in (("stubs", "python/spirograd/_core.pyi"), ("ops_page", "docs/ops.md")):
-        (tree / page).write_text(run(tree, sys.executable, f"tools/{tool}.py", **python))
+    (tree / "docs/ops.md").write_text(run(tree, sys.executable, "tools/ops_page.py", **python))
     for name in ("bent", "peak", "midpoint"):
         assert f"| `{name}` |" in (tree / "docs/ops.md").read_text(encoding="utf-8")
     words = "bent or peak or midpoint or every_op or current or extreme"
