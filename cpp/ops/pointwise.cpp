@@ -208,7 +208,7 @@ const OpInfo Stored{.name = "stored",
 
 // Integers have no quotient by the number 0. Those by a tensor's zeros are 0, which no reader has to wait for.
 static void refuse_zero(const OpInfo& op, const Tensor& a, const Tensor& b) {
-  if (b->number.i != 0 || is_float(b.dtype()) || is_float(a.dtype())) return;
+  if (b->number.i != 0 || is_float(b.dtype()) || is_float(a.dtype()) || a.numel() == 0) return;
   if (&op == &ops::FloorDivide || &op == &ops::TruncDivide || &op == &ops::Remainder || &op == &ops::Fmod)
     fail<ValueError>(op.name, "integers are divided by 0 (ZeroDivisionError)", "use another number, or floats");
 }

@@ -11,6 +11,7 @@ import spirograd as sg
 REPORTING = {
     "bernoulli": "y = sg.bernoulli(x + 2)",
     "bernoulli_": "x.clone().bernoulli_(x + 2)",
+    "binary_cross_entropy": "y = F.binary_cross_entropy(x + 2, x)",
     "binomial": "y = sg._core._check_parameter('binomial', x, x > 1)",
     "cross_entropy": "y = F.cross_entropy(sg.ones(3, 2), at)",
     "embedding": "y = F.embedding(at, sg.ones(2, 2))",

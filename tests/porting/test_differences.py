@@ -97,6 +97,12 @@ assert isinstance(torch.load(f)["w"], torch.Tensor)
 x = torch.ones(1)
 assert type(x) is not torch.Tensor and type(x) == torch.Tensor and isinstance(x, torch.Tensor)
 """,
+    "integers divided by a tensor with zeros": """
+x = torch.tensor([3, 4])
+assert (x // torch.tensor([0, 2])).tolist() == [0, 2]
+assert "divided by 0" in raises(RuntimeError, lambda: x // 0)
+assert (x[:0] // 0).tolist() == []
+""",
     "`channels_last`": """
 x = torch.randn(1, 2, 3, 4)
 for y in (x.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)):
