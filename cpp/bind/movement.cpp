@@ -5,6 +5,7 @@
 
 #include "bind/bound.hpp"
 #include "bind/device.hpp"
+#include "graph/grad.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -71,6 +72,7 @@ constexpr Callable views[] = {
 constexpr Callable callables[] = {
     {"cat", bound<sg::cat>},
     {"_stored", bound<sg::stored>},
+    {"_snapshot", bound<sg::snapshot>},
     {"stack", bound<sg::stack>},
     {"hstack", bound<sg::hstack>},
     {"vstack", bound<sg::vstack>},

@@ -63,6 +63,7 @@ class Rescue {
   // First what comes before the whole part, then that part. With no whole part, all of it has failed already as the log
   // it was. Returns whether what was asked for failed.
   bool in_halves() {
+    for (const Assignment& write : assignments_) old_values_.emplace_back(write.before);
     size_t reporters = 0;
     for (const NodeRef& node : nodes_) {
       reporter_of_.push_back(reporters);
@@ -150,6 +151,7 @@ class Rescue {
   std::exception_ptr error_;
   std::vector<NodeRef> nodes_;
   std::vector<Assignment> assignments_;
+  std::vector<Held> old_values_;  // that storages may go back to
   std::vector<Reporter> reporters_;
   std::vector<size_t> reporter_of_;  // each node
   size_t whole_from_;

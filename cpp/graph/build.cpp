@@ -501,9 +501,66 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 namespace {
 bool went_with_device(const Node& node) { return node.buffer && node.buffer->gone; }
 
+// Whether a value is made of `before` and numbers alone, by a few pointwise operations: it fails only where that does.
+bool follows_from(const Node& value, const Node& before) {
+  constexpr size_t kMostNodes = 16;
+  std::vector<const Node*> open{&value};
+  for (size_t seen = 0; !open.empty(); ++seen) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (&node == &before) continue;
+    if (seen == kMostNodes || !node.pending() || node.op->kind != Kind::pointwise) return false;
+    for (int k = 0; k < node.inputs; ++k)
+      if (node.in[k].node) open.push_back(node.in[k].node.get());
+  }
+  return true;
+}
+
+// Whether a storage may take the node of a result for that of its value, which is pending: an activation in place is then
+// computed together with what comes before it, and nothing is copied.
+bool may_take(const Tensor& target, const Node& before, const Tensor& result) {
+  const Node& made = *result->storage->node.get();
+  const auto is_whole = [](const Tensor& x, const Node& node) {
+    return x.contiguous() && x->offset == 0 && x.numel() == node.numel && x.dtype() == node.dtype;
+  };
+  return before.pending() && made.pending() && &made != &before && made.log == before.log && !Aside::now &&
+         !transaction && before.op->kind != Kind::effect && before.op->kind != Kind::memory &&
+         result.shape() == target.shape() && result.dtype() == target.dtype() && result.device() == target.device() &&
+         is_whole(target, before) && is_whole(result, made) && follows_from(made, before);
+}
+
+// The storage of the target has the value of a node from now on, until the log's run fails. There is room in the log.
+void set_value(Log& log, const Tensor& target, const NodeRef& node, int32_t index, const Ref<GradNode>& history,
+               const SourceLocation& line) noexcept {
+  Storage& storage = *target->storage;
+  if (!target->untracked) {
+    ++storage.version;
+    storage.written = line;
+  }
+  const NodeRef before = storage.node.ref();
+  const Ref<TensorImpl> base = history ? (target->base ? target->base : target.ref()) : Ref<TensorImpl>();
+  log.assignments.push_back({index, target->storage, before, base, base ? base->grad_fn : history, history});
+  before->drop_half();
+  storage.node = Held(node);
+}
+
+// What a write adds to the gradient graph.
+using HistoryOf = Ref<GradNode>(const OpInfo&, const Tensor& target, const Tensor& value);
+
+void take_value(const OpInfo& op, const Tensor& target, const Tensor& result, HistoryOf* history_of) {
+  check_write(op.name, target, result);
+  const NodeRef node = result->storage->node.ref();
+  Ref<GradNode> history = history_of(op, target, result);
+  const SourceLocation line = current_location();
+  Log& log = *node->log;
+  log.make_room(*node);
+  set_value(log, target, node, node->log_index, history, line);
+  was_written(target, std::move(history));
+}
+
 // The engine lock is held from before the old value is read until the new one has its history, so no write is lost.
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at,
-                  Ref<GradNode> (*history_of)(const OpInfo&, const Tensor&, const Tensor&)) {
+                  HistoryOf* history_of) {
   check_write(op.name, target, value);
   if (may_move(value) && target.device().is_gpu())
     return write_values(op, target, to_device(value, target.device()), at, history_of);
@@ -541,17 +598,9 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   node->together = transaction;
   Log& log = log_of(node->device);
   log.make_room(*node);
-  if (!target->untracked) {
-    ++storage.version;
-    storage.written = line;
-  }
-  const Ref<TensorImpl> base = history ? (target->base ? target->base : target.ref()) : Ref<TensorImpl>();
-  log.assignments.push_back(
-      {static_cast<int32_t>(log.nodes.size()), target->storage, before, base, base ? base->grad_fn : history, history});
+  set_value(log, target, node, static_cast<int32_t>(log.nodes.size()), history, line);
   log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
-  before->drop_half();
-  storage.node = Held(node);
-  struct AtTheEnd {  // also when the run reports an error: the value has been written nevertheless
+  struct AtTheEnd {       // also when the run reports an error: the value has been written nevertheless
     Log& log;
     const Tensor& target;
     Node &now, &before;
@@ -566,9 +615,20 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
 }
 }  // namespace
 
+namespace {
+void write_all(const OpInfo& op, const Tensor& target, const Tensor& value, HistoryOf* history_of) {
+  settle(*target->storage);
+  if (!value.is_number()) settle(*value->storage);
+  if (!value.is_number() && may_take(target, *target->storage->node.get(), value))
+    take_value(op, target, value, history_of);
+  else
+    write_values(op, target, value, {}, history_of);
+}
+}  // namespace
+
 void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   const Entry entry(op);
-  write_values(op, target, value, {}, history_of_write);
+  write_all(op, target, value, history_of_write);
 }
 
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
@@ -598,7 +658,7 @@ bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const
   settle(*result->storage);
   settle(*target->storage);
   if (!(target->storage->node.ref() == before->storage->node.ref())) return false;
-  write_values(op, target, result, {}, history_of_result);
+  write_all(op, target, result, history_of_result);
   const Ref<GradNode>& fn = result.grad_fn();
   if (grad_enabled() && fn && fn->output.is_of(result)) fn->output.follow(target);
   return true;

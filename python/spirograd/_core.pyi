@@ -563,6 +563,9 @@ def _stored(input: Tensor) -> Tensor:
     it; in a loop, where each step reads the one before, that becomes all steps before.
     """
 
+def _snapshot(input: Tensor) -> Tensor:
+    """The value that the input has now, and its place in the gradient graph, whatever is written into it later."""
+
 def _glsl_limits(device: Device) -> tuple[builtins.int, builtins.int]:
     """The most groups along a dimension, and the most threads of one."""
 

@@ -28,6 +28,24 @@ CASES = {
         "assert net.weight.tolist() == [[2.0] * 4] * 4\n"
         "assert net(sg.ones(1, 4, device=d)).shape == (1, 4) and net(sg.ones(1, 4, device=d)).isfinite().all().item()\n"
     ),
+    "activations in place": (
+        "x = sg.tensor([-1.0, 2.0], device=d)\n"
+        "y, z = (x * 2).relu_(), x + 1\n"
+        "z.exp_()\n"
+        "large(x.sum())\n"
+        "assert y.tolist() == [0.0, 4.0] and z.log().tolist() == [0.0, 3.0]\n"
+    ),
+    "an activation in place that finds no memory": (
+        "x = sg.ones(9 << 20, device=d)\n"
+        "y = x * 2\n"
+        "z = y\n"
+        "z.relu_()\n"
+        "try: large(y.sum() + z.sum())\n"
+        "except sg.OutOfMemoryError: pass\n"
+        "del x\n"
+        "w = sg.tensor([-1.0, 2.0], device=d).relu_()\n"
+        "assert w.tolist() == [0.0, 2.0]\n"
+    ),
     "the step before": (
         "w = sg.ones(3, device=d, requires_grad=True)\n"
         "opt = sg.optim.SGD([w], lr=0.5)\n"

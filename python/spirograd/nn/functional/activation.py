@@ -10,7 +10,6 @@ from ..._core import (
     Tensor,
     gelu,
     hardshrink,
-    is_grad_enabled,
     log_softmax,
     logsigmoid,
     sigmoid,
@@ -33,10 +32,8 @@ __all__ += ["silu", "softmax", "softmin", "softplus", "softshrink", "softsign", 
 
 
 def _applied(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
-    """function(input), written into the input if inplace. Gradients that need the input then keep a copy."""
-    if not inplace:
-        return function(input)
-    return input.copy_(function(input.clone() if input.requires_grad and is_grad_enabled() else input))
+    """function(input), written into the input if inplace. Gradients that need the input then keep its old value."""
+    return input.copy_(function(_core._snapshot(input))) if inplace else function(input)
 
 
 @described()
