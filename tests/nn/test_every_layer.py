@@ -89,7 +89,8 @@ OURS: list[tuple[Make, list[Any]]] = [
 ALL = [(layer.make, list(layer.shapes)) for layer in LAYERS] + MORE + OURS
 NO_LAYERS = {"Layer", "MLP", "Module", "ModuleDict", "ModuleList", "Neuron", "ParameterDict", "ParameterList"}
 NO_LAYERS |= {"RNNCellBase", "Sequential", "TensorModule"}
-NO_LAYERS |= {"CrossMapLRN2d"}  # its gradient is PyTorch's, which is not the derivative: tests/porting/rare.py
+# Its gradient is PyTorch's, which is not the derivative: tests/porting/programs/uncommon_layers.py.
+NO_LAYERS |= {"CrossMapLRN2d"}
 
 
 def name_of(make: Make) -> str:

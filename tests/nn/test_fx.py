@@ -1,4 +1,4 @@
-"""Graphs of Python code. What PyTorch gives for the same programs: tests/porting/graphs.py."""
+"""Graphs of Python code. What PyTorch gives for the same programs: tests/porting/programs/fx_graphs.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TorchFunctionMode: what modes.py, which both print, does not show."""
+"""TorchFunctionMode: what programs/function_modes.py does not show."""
 
 from __future__ import annotations
 

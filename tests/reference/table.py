@@ -274,7 +274,7 @@ IN_PLACE = sorted(name for name in sg._core._methods if name[-1] == "_" and name
 
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {
-    "_take_view": "the torch folder calls it: porting/reshaped.py",
+    "_take_view": "the torch folder calls it: porting/programs/in_place_shapes.py",
     **dict.fromkeys(["rand", "randn", "rand_like", "randn_like", "randint",
                      "randint_like", "randperm", "multinomial", "random_", "normal", "bernoulli", "uniform_", "normal_",
                      "bernoulli_", "exponential_", "manual_seed", "seed", "initial_seed", "get_rng_state",
