@@ -10,8 +10,8 @@
 namespace sg::bind {
 namespace {
 
-// One part of a key, and the tensor made from it if it is a list or an array.
-struct Part {
+// One subscript of a key, and the tensor made from it if it is a list or an array.
+struct Subscript {
   PyObject* key;
   Tensor tensor;
   bool is_mask() const { return tensor && tensor.dtype() == DType::boolean; }
@@ -52,7 +52,7 @@ Tensor as_index(PyObject* key, DeviceId device) {
   return t;
 }
 
-Part part_of(PyObject* key, DeviceId device) {
+Subscript subscript_of(PyObject* key, DeviceId device) {
   if (key == Py_None || key == Py_Ellipsis || PySlice_Check(key)) return {key, {}};
   if (is_integer(key) && !is_tensor(key)) return {key, {}};
   const bool array = PyObject_HasAttrString(key, "__array__") != 0;
@@ -97,21 +97,21 @@ void take_mask(Cursor& at, const Tensor& mask) {
   at.dim += mask.rank();
 }
 
-void take(Cursor& at, const Part& part) {
-  if (part.key == Py_None) {
+void take(Cursor& at, const Subscript& subscript) {
+  if (subscript.key == Py_None) {
     at.x = unsqueeze(at.x, at.dim++);
     return;
   }
-  if (at.dim + part.dims() > at.x.rank())
+  if (at.dim + subscript.dims() > at.x.rank())
     fail<IndexError>("getitem", "too many indices for shape " + at.x.shape().str(), "use at most one a dimension");
-  if (part.is_mask())
-    take_mask(at, part.tensor);
-  else if (part.tensor)
-    at.indices.push_back({at.dim++, part.tensor});
-  else if (PySlice_Check(part.key))
-    take_slice(at, part.key);
+  if (subscript.is_mask())
+    take_mask(at, subscript.tensor);
+  else if (subscript.tensor)
+    at.indices.push_back({at.dim++, subscript.tensor});
+  else if (PySlice_Check(subscript.key))
+    take_slice(at, subscript.key);
   else
-    at.x = select(at.x, at.dim, to_int("getitem", part.key));
+    at.x = select(at.x, at.dim, to_int("getitem", subscript.key));
 }
 
 void warn(const char* message) { check(PyErr_WarnEx(PyExc_UserWarning, message, 1)); }
@@ -143,28 +143,28 @@ Cursor follow(const Tensor& x, PyObject* key) {
   }
   Cursor at{x, 0, {}};
   if (!PyTuple_Check(key)) {
-    if (key != Py_Ellipsis) take(at, part_of(key, x.device()));
+    if (key != Py_Ellipsis) take(at, subscript_of(key, x.device()));
     return at;
   }
   const Py_ssize_t n = PyTuple_GET_SIZE(key);
-  std::vector<Part> parts;
+  std::vector<Subscript> subscripts;
   int named = 0, dots = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    parts.push_back(part_of(PyTuple_GET_ITEM(key, i), x.device()));
-    dots += parts.back().key == Py_Ellipsis;
-    named += parts.back().dims();
+    subscripts.push_back(subscript_of(PyTuple_GET_ITEM(key, i), x.device()));
+    dots += subscripts.back().key == Py_Ellipsis;
+    named += subscripts.back().dims();
   }
   if (dots > 1) fail<IndexError>("getitem", "more than one ... in an index", "use it once");
   if (named > x.rank())
     fail<IndexError>("getitem", std::to_string(named) + " indices for shape " + x.shape().str(),
                      "use at most one a dimension");
-  for (const Part& part : parts) {
-    if (part.key == Py_Ellipsis)
+  for (const Subscript& subscript : subscripts) {
+    if (subscript.key == Py_Ellipsis)
       at.dim += x.rank() - named;
-    else if (is_whole(part.key))
+    else if (is_whole(subscript.key))
       ++at.dim;
     else
-      take(at, part);
+      take(at, subscript);
   }
   return at;
 }

@@ -42,27 +42,27 @@ struct Lstm {
       for (int64_t j = 0; j < columns; ++j) to[p * kLstmColumns + j] = from[p * k_step + j * column_step];
   }
 
-  struct Part {
+  struct Tile {
     int64_t panel, row, rows, columns;
     int64_t at(int64_t width) const { return row * width + panel * kLstmColumns; }
   };
   template <class F>
-  void each_part(F f) const {
+  void each_tile(F f) const {
     const int64_t rows = std::min(kRows, batch), work = rows * 4 * kLstmColumns * hidden;
     args.parallel(
         panels * divide_up(batch, kRows), std::max<int64_t>(1, kLeastWork / std::max<int64_t>(1, work)),
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t panel = i % panels, row = i / panels * kRows;
-            f(Part{panel, row, std::min(kRows, batch - row), std::min(kLstmColumns, hidden - panel * kLstmColumns)});
+            f(Tile{panel, row, std::min(kRows, batch - row), std::min(kLstmColumns, hidden - panel * kLstmColumns)});
           }
         });
   }
   T* products() const { return static_cast<T*>(args.scratch(kRows * 4 * kLstmColumns * sizeof(T))); }
 
   // c[rows, columns] = a[rows, k] @ a panel
-  void multiply(const Part& part, const T* a, int64_t k, const T* panel, T* c, int64_t c_row) const {
-    args.multiply(kType, {a, panel, c, part.rows, part.columns, k, k, 1, kLstmColumns, 1, c_row, 1});
+  void multiply(const Tile& tile, const T* a, int64_t k, const T* panel, T* c, int64_t c_row) const {
+    args.multiply(kType, {a, panel, c, tile.rows, tile.columns, k, k, 1, kLstmColumns, 1, c_row, 1});
   }
 
   // x, weight, h and c at the beginning, room for the packed weight; h and c of all steps, gates.
@@ -82,20 +82,20 @@ struct Lstm {
     for (int64_t n = 0; n < steps; ++n) {
       args.look();
       const int64_t t = step(n);
-      each_part([&](const Part& part) {
+      each_tile([&](const Tile& tile) {
         T* y = products();
         for (int64_t g = 0; g < 4; ++g)
-          multiply(part, h + before(t) * state + part.row * hidden, hidden,
-                   packed + (part.panel * 4 + g) * hidden * kLstmColumns, y + g * kLstmColumns, 4 * kLstmColumns);
+          multiply(tile, h + before(t) * state + tile.row * hidden, hidden,
+                   packed + (tile.panel * 4 + g) * hidden * kLstmColumns, y + g * kLstmColumns, 4 * kLstmColumns);
         LstmPart p{};
-        p.rows = part.rows, p.columns = part.columns, p.hidden = hidden;
+        p.rows = tile.rows, p.columns = tile.columns, p.hidden = hidden;
         p.products = y;
-        p.x = x + t * args.words[kStep] + part.row * args.words[kRow] + part.panel * kLstmColumns;
+        p.x = x + t * args.words[kStep] + tile.row * args.words[kRow] + tile.panel * kLstmColumns;
         p.x_row = args.words[kRow];
-        p.gates = gates ? gates + t * 4 * state + part.at(4 * hidden) : nullptr;
-        p.before = c_at(before(t)) + part.at(hidden);
-        p.c = c_at(after(t)) + part.at(hidden);
-        p.h = h + after(t) * state + part.at(hidden);
+        p.gates = gates ? gates + t * 4 * state + tile.at(4 * hidden) : nullptr;
+        p.before = c_at(before(t)) + tile.at(hidden);
+        p.c = c_at(after(t)) + tile.at(hidden);
+        p.h = h + after(t) * state + tile.at(hidden);
         args.lstm_forward(kType, p);
       });
     }
@@ -115,21 +115,21 @@ struct Lstm {
     for (int64_t n = steps - 1; n >= 0; --n) {
       args.look();
       const int64_t t = step(n);
-      each_part([&](const Part& part) {
+      each_tile([&](const Tile& tile) {
         T* y = n + 1 < steps ? products() : nullptr;
         if (y)
-          multiply(part, sums + (step(n + 1) * batch + part.row) * 4 * hidden, 4 * hidden,
-                   packed + part.panel * 4 * hidden * kLstmColumns, y, kLstmColumns);
+          multiply(tile, sums + (step(n + 1) * batch + tile.row) * 4 * hidden, 4 * hidden,
+                   packed + tile.panel * 4 * hidden * kLstmColumns, y, kLstmColumns);
         LstmPart p{};
-        p.rows = part.rows, p.columns = part.columns, p.hidden = hidden;
+        p.rows = tile.rows, p.columns = tile.columns, p.hidden = hidden;
         p.products = y;
-        p.x = dh + t * args.words[kStep] + part.row * args.words[kRow] + part.panel * kLstmColumns;
+        p.x = dh + t * args.words[kStep] + tile.row * args.words[kRow] + tile.panel * kLstmColumns;
         p.x_row = args.words[kRow];
-        p.gates = gates + t * 4 * state + part.at(4 * hidden);
-        p.before = c_before + t * state + part.at(hidden);
-        p.c = c + t * state + part.at(hidden);
-        p.dc = dc + part.at(hidden);
-        p.sums = sums + t * 4 * state + part.at(4 * hidden);
+        p.gates = gates + t * 4 * state + tile.at(4 * hidden);
+        p.before = c_before + t * state + tile.at(hidden);
+        p.c = c + t * state + tile.at(hidden);
+        p.dc = dc + tile.at(hidden);
+        p.sums = sums + t * 4 * state + tile.at(4 * hidden);
         args.lstm_backward(kType, p);
       });
     }

@@ -27,12 +27,12 @@ bool may_read_and_write(const std::string& path);
 
 bool read_file(const std::string& path, std::vector<uint8_t>& bytes);  // false: there is none
 
-// Writes the parts one after the other to a new file, which then takes the name `path`, and the place of a file of this
+// Writes the pieces one after the other to a new file, which then takes the name `path`, and the place of a file of this
 // name: a reader sees all of the old file or all of the new one. false, and the reason in `why`.
-struct Part {
+struct FilePiece {
   const void* bytes;
   size_t size;
 };
-bool replace_file(const std::string& path, std::initializer_list<Part> parts, std::string& why);
+bool replace_file(const std::string& path, std::initializer_list<FilePiece> pieces, std::string& why);
 
 }  // namespace sg::os

@@ -11,16 +11,16 @@
 namespace sg::value {
 namespace {
 
-struct Part {  // of the graph: one tape
+struct TapeNodes {  // of the graph: one tape
   TapeRunner* runner = nullptr;
   std::vector<Node*> owed;     // its nodes that nodes elsewhere read
   std::vector<Node*> foreign;  // its nodes that pass their gradients on to nodes elsewhere
 };
 
-class Parts {
+class GraphTapes {
  public:
-  explicit Parts(Node* root) { walk(root); }
-  std::map<uint32_t, Part> tapes;
+  explicit GraphTapes(Node* root) { walk(root); }
+  std::map<uint32_t, TapeNodes> tapes;
   std::vector<Node*> on_cpu;  // each after its operands
 
  private:
@@ -50,15 +50,15 @@ class Parts {
       });
     }
   }
-  Part& note(Node* n) {
+  TapeNodes& note(Node* n) {
     TapeRunner& runner = runner_of(n);
     runner.run();
-    Part& part = tapes[TapeRunner::home_of(n)];
-    part.runner = &runner;
+    TapeNodes& nodes = tapes[TapeRunner::home_of(n)];
+    nodes.runner = &runner;
     if (n->op == Op::move || n->op == Op::custom) {
-      if (std::find(part.foreign.begin(), part.foreign.end(), n) == part.foreign.end()) part.foreign.push_back(n);
+      if (std::find(nodes.foreign.begin(), nodes.foreign.end(), n) == nodes.foreign.end()) nodes.foreign.push_back(n);
     }
-    return part;
+    return nodes;
   }
   std::unordered_set<const Node*> seen_;
 };
@@ -66,23 +66,23 @@ class Parts {
 }  // namespace
 
 void backward_across(Node* root) {
-  Parts parts(root);
-  std::reverse(parts.on_cpu.begin(), parts.on_cpu.end());
-  std::stable_sort(parts.on_cpu.begin(), parts.on_cpu.end(), [](Node* a, Node* b) { return a->tape > b->tape; });
+  GraphTapes graph(root);
+  std::reverse(graph.on_cpu.begin(), graph.on_cpu.end());
+  std::stable_sort(graph.on_cpu.begin(), graph.on_cpu.end(), [](Node* a, Node* b) { return a->tape > b->tape; });
   set_grad(root, 1, true);
   std::unordered_set<TapeRunner*> runners;
-  for (auto& [number, part] : parts.tapes)
-    if (runners.insert(part.runner).second) part.runner->begin_pass();
-  auto next = parts.on_cpu.begin();
+  for (auto& [number, nodes] : graph.tapes)
+    if (runners.insert(nodes.runner).second) nodes.runner->begin_pass();
+  auto next = graph.on_cpu.begin();
   auto run_younger_than = [&](uint32_t number) {
-    for (; next != parts.on_cpu.end() && (*next)->tape >= number; ++next) local_backward(*next);
+    for (; next != graph.on_cpu.end() && (*next)->tape >= number; ++next) local_backward(*next);
   };
-  for (auto it = parts.tapes.rbegin(); it != parts.tapes.rend(); ++it) {
+  for (auto it = graph.tapes.rbegin(); it != graph.tapes.rend(); ++it) {
     run_younger_than(it->first);
-    Part& part = it->second;
+    TapeNodes& nodes = it->second;
     const bool has_root = root->device >= 0 && TapeRunner::home_of(root) == it->first;
-    part.runner->backward_tape(it->first, has_root ? root : nullptr, part.owed);
-    for (Node* n : part.foreign) local_backward(n);
+    nodes.runner->backward_tape(it->first, has_root ? root : nullptr, nodes.owed);
+    for (Node* n : nodes.foreign) local_backward(n);
   }
   run_younger_than(0);
 }

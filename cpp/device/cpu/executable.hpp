@@ -177,11 +177,11 @@ struct CompileOptions {
 Executable compile(const Program& program, const CompileOptions& options);
 
 // The part of the work that one call covers. lane_end < 0: all lanes.
-struct Part {
+struct WorkRange {
   int64_t unit_begin = 0, unit_end = 0, lane_begin = 0, lane_end = -1;
 };
 // bases[v]: address of element 0 of view v (the binding's run-time offset included, the view's own not).
-void run_part(const Executable& e, char* const* bases, const Part& part);
+void run_range(const Executable& e, char* const* bases, const WorkRange& range);
 // Everything, on all threads when that pays.
 void run_all(const Executable& e, char* const* bases);
 

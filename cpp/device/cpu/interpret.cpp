@@ -33,17 +33,17 @@ class Runner {
     execute(e.setup, 1);
   }
 
-  void run(const Part& part) {
-    const int64_t lane_end = part.lane_end < 0 ? e_.lanes : part.lane_end;
-    if (e_.tile > 1) return tiles(part, lane_end);
-    for (int64_t unit = part.unit_begin; unit < part.unit_end; ++unit) {
+  void run(const WorkRange& range) {
+    const int64_t lane_end = range.lane_end < 0 ? e_.lanes : range.lane_end;
+    if (e_.tile > 1) return tiles(range, lane_end);
+    for (int64_t unit = range.unit_begin; unit < range.unit_end; ++unit) {
       if (e_.part_rows && unit % e_.part_rows == 0) begin_part(unit / e_.part_rows);
       enter(unit);
       if (e_.across) {
-        for (int64_t lane = part.lane_begin; lane < lane_end; lane += e_.block)
+        for (int64_t lane = range.lane_begin; lane < lane_end; lane += e_.block)
           across(lane, std::min(e_.block, lane_end - lane));
       } else {
-        along(part.lane_begin, std::min(lane_end, limit_));
+        along(range.lane_begin, std::min(lane_end, limit_));
       }
     }
   }
@@ -151,17 +151,17 @@ class Runner {
 
   // Units in groups, a block of lanes at a time: transposed operands are read in tiles of group x block, the starts
   // of runs are known for the whole group, and sums over rows stay in a cache.
-  void tiles(const Part& part, int64_t lane_end) {
+  void tiles(const WorkRange& range, int64_t lane_end) {
     const int last = e_.unit_dims.rank - 1;
-    for (int64_t unit = part.unit_begin; unit < part.unit_end; unit += rows_) {
+    for (int64_t unit = range.unit_begin; unit < range.unit_end; unit += rows_) {
       enter(unit);
       const int64_t begun = e_.part_rows ? unit % e_.part_rows : 0;
       if (e_.part_rows && begun == 0) begin_part(unit / e_.part_rows);
-      rows_ = std::min({e_.tile - begun, part.unit_end - unit, e_.unit_dims[last] - at_[last]});
-      for (lane_ = part.lane_begin; lane_ < lane_end; lane_ += e_.block) {
+      rows_ = std::min({e_.tile - begun, range.unit_end - unit, e_.unit_dims[last] - at_[last]});
+      for (lane_ = range.lane_begin; lane_ < lane_end; lane_ += e_.block) {
         const int64_t n = std::min(e_.block, lane_end - lane_);
         start(lane_);
-        if (lane_ == part.lane_begin) execute(e_.ahead, rows_);
+        if (lane_ == range.lane_begin) execute(e_.ahead, rows_);
         for (int64_t row = 0; row < std::min(kFetchUnits, rows_); ++row) fetch(row, n);
         for (row_ = 0; row_ < rows_; ++row_) {
           if (row_ + kFetchUnits < rows_) fetch(kFetchUnits, n);
@@ -320,8 +320,8 @@ class Runner {
 
 }  // namespace
 
-void run_part(const Executable& e, char* const* bases, const Part& part) {
-  Runner(e, bases).run(part);
+void run_range(const Executable& e, char* const* bases, const WorkRange& range) {
+  Runner(e, bases).run(range);
   if (e.streams) blocks().fence();
 }
 
@@ -341,17 +341,17 @@ void run_all(const Executable& e, char* const* bases) {
   const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost * e.tile));
   if (e.part_rows)
     return parallel_for((e.units + e.part_rows - 1) / e.part_rows, 1, [&](int64_t begin, int64_t end) {
-      run_part(e, bases, {begin * e.part_rows, std::min(e.units, end * e.part_rows), 0, -1});
+      run_range(e, bases, {begin * e.part_rows, std::min(e.units, end * e.part_rows), 0, -1});
     });
   const int64_t groups = (e.units + e.tile - 1) / e.tile;
   const auto end_of = [&](int64_t group) { return std::min(e.units, group * e.tile); };
   if (pieces == 1)
     return parallel_for(groups, grain,
-                        [&](int64_t begin, int64_t end) { run_part(e, bases, {begin * e.tile, end_of(end), 0, -1}); });
+                        [&](int64_t begin, int64_t end) { run_range(e, bases, {begin * e.tile, end_of(end), 0, -1}); });
   parallel_for(groups * pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / pieces, lane = i % pieces * lanes;
-      run_part(e, bases, {group * e.tile, end_of(group + 1), lane, std::min(e.lanes, lane + lanes)});
+      run_range(e, bases, {group * e.tile, end_of(group + 1), lane, std::min(e.lanes, lane + lanes)});
     }
   });
 }

@@ -249,7 +249,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     std::copy(bases.begin(), bases.end(), views);
     views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * sums);
     const int64_t unit = batch * s.m + m0;
-    run_part(*plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
+    run_range(*plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
   };
   const int64_t tiles = s.batch * per_batch;
   const int64_t work = std::max<int64_t>(1, plan.tile_m * plan.tile_n * s.k);

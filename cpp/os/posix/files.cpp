@@ -61,12 +61,12 @@ bool read_file(const std::string& path, std::vector<uint8_t>& bytes) {
   return true;
 }
 
-bool replace_file(const std::string& path, std::initializer_list<Part> parts, std::string& why) {
+bool replace_file(const std::string& path, std::initializer_list<FilePiece> pieces, std::string& why) {
   static std::atomic<uint64_t> counter{0};
   const std::string temporary = path + "." + std::to_string(process_id()) + "." + std::to_string(counter++) + ".tmp";
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool written = fd >= 0;
-  for (const Part& part : parts) written = written && write_all(fd, part.bytes, part.size);
+  for (const FilePiece& piece : pieces) written = written && write_all(fd, piece.bytes, piece.size);
   if (fd >= 0) written = close(fd) == 0 && written;
   if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
   why = std::strerror(errno);

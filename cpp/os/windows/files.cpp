@@ -63,7 +63,7 @@ bool read_file(const std::string& path, std::vector<uint8_t>& bytes) {
   return true;
 }
 
-bool replace_file(const std::string& path, std::initializer_list<Part> parts, std::string& why) {
+bool replace_file(const std::string& path, std::initializer_list<FilePiece> pieces, std::string& why) {
   static std::atomic<uint64_t> counter{0};
   const std::wstring to = wide(path);
   const std::wstring temporary =
@@ -76,7 +76,7 @@ bool replace_file(const std::string& path, std::initializer_list<Part> parts, st
       why = last_error();
       return false;
     }
-    for (const Part& part : parts) written = written && write_all(file.handle, part.bytes, part.size);
+    for (const FilePiece& piece : pieces) written = written && write_all(file.handle, piece.bytes, piece.size);
     if (!written) why = last_error();
   }
   if (written) {

@@ -117,20 +117,20 @@ uint64_t CommandRecorder::submit(Slot& slot, Cached cached, const GpuPrepared& p
 
 // Records each part as a submission. The first one includes the waiting uploads.
 void CommandRecorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads) {
-  Part part{0, 0};
+  StepRange range{0, 0};
   do {
-    part = next_part(plan, part.last);
-    if (part.first == 0)
+    range = next_steps(plan, range.last);
+    if (range.first == 0)
       queue_.open(slot);
     else
       queue_.open_next(slot);
     commands_.start(slot.commands);
-    times_.push_back(timing_.begin(slot.commands, part.last - part.first + 1));
-    if (part.first == 0 && record_uploads(slot, uploads))
+    times_.push_back(timing_.begin(slot.commands, range.last - range.first + 1));
+    if (range.first == 0 && record_uploads(slot, uploads))
       timing_.after(times_.back(), slot.commands, upload_mark(uploads_.bytes()));
     if (!plan.copies) commands_.expect(Work::kernels);
-    record_steps(slot, plan, part, times_.back());
-  } while (part.last < plan.steps.size());
+    record_steps(slot, plan, range, times_.back());
+  } while (range.last < plan.steps.size());
 }
 
 void CommandRecorder::record_pieces(Slot& slot, const Job& job, size_t at, size_t bytes) {
@@ -209,17 +209,17 @@ std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
 
 // As many steps as stay below the watchdog's limit, one at least. Nearly every plan is one part. Where kernels are
 // printed each is a submission, so that one which does not end comes behind the last line.
-CommandRecorder::Part CommandRecorder::next_part(const GpuPrepared& plan, size_t first) const {
-  Part part{first, first};
+CommandRecorder::StepRange CommandRecorder::next_steps(const GpuPrepared& plan, size_t first) const {
+  StepRange range{first, first};
   if (debug_level() >= 2 && first < plan.steps.size()) return {first, first + 1};
   double cost = 0;
-  for (; part.last < plan.steps.size(); ++part.last) {
-    const GpuStep& step = plan.steps[part.last];
+  for (; range.last < plan.steps.size(); ++range.last) {
+    const GpuStep& step = plan.steps[range.last];
     const double more = static_cast<double>(step.cost.bytes) + static_cast<double>(step.cost.flops);
-    if (part.last > first && cost + more > most_cost_) break;
+    if (range.last > first && cost + more > most_cost_) break;
     cost += more;
   }
-  return part;
+  return range;
 }
 
 uint64_t CommandRecorder::word(const ArgWord& w, const RunArguments& arguments) const {
@@ -284,26 +284,26 @@ CommandRecorder::Cached CommandRecorder::cached_commands(GpuPrepared& plan, Slot
   cached.recorded_for.clear();
   cached.used = 0;
   const DeviceStats before = stats_;
-  Part part{0, 0};
+  StepRange range{0, 0};
   do {
-    part = next_part(plan, part.last);
+    range = next_steps(plan, range.last);
     const VkCommandBuffer commands = cache_.begin_next(cached);
     commands_.start(commands);
     commands_.expect(Work::kernels);
-    record_steps(slot, plan, part, nullptr);
+    record_steps(slot, plan, range, nullptr);
     end_commands(commands);
-  } while (part.last < plan.steps.size());
+  } while (range.last < plan.steps.size());
   cached.dispatches = stats_.dispatches - before.dispatches;
   cached.barriers = stats_.barriers - before.barriers;
   cached.recorded_for = depends_on_;
   return cached.commands();
 }
 
-void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part,
+void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const StepRange& range,
                                    const Timing::BatchRef& times) {
   const bool reverse = plan.barriers == BarrierMode::reverse;
   reversed_.clear();
-  for (size_t i = part.first; i < part.last; ++i) {
+  for (size_t i = range.first; i < range.last; ++i) {
     const GpuStep& step = plan.steps[i];
     if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) continue;
     find_access(step);

@@ -48,7 +48,7 @@ class CommandRecorder {
   }
 
  private:
-  struct Part {  // the steps [first, last) of one submission
+  struct StepRange {  // the steps [first, last) of one submission
     size_t first, last;
   };
   using Cached = std::span<const VkCommandBuffer>;
@@ -60,7 +60,7 @@ class CommandRecorder {
     uint64_t after;  // the submission before it
   };
 
-  Part next_part(const GpuPrepared& plan, size_t first) const;
+  StepRange next_steps(const GpuPrepared& plan, size_t first) const;
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
   void write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments);
   void record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads);
@@ -70,7 +70,7 @@ class CommandRecorder {
   Slot& next_slot(size_t argument_bytes);
   void open(Slot& slot);  // its commands are those that the functions below add to
   bool record_uploads(Slot& slot, size_t at) { return uploads_.record(slot, at, commands_, transfer_, copier_); }
-  void record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times);
+  void record_steps(Slot& slot, const GpuPrepared& plan, const StepRange& range, const Timing::BatchRef& times);
   void record_reversed(Slot& slot, const Timing::BatchRef& times);
   void find_access(const GpuStep& step);
   void record_step(Slot& slot, const GpuStep& step, const Timing::BatchRef& times);
