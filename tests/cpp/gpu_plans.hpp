@@ -88,14 +88,14 @@ inline bool all_equal(const std::vector<float>& v, float value) {
   return true;
 }
 
-struct Run {
+struct RunBuffers {
   std::vector<sg::BufferRef> leaves, outputs;
   std::vector<sg::Number> numbers;
   std::vector<uint64_t> nodes = {};
   uint32_t number = 0;
   uint64_t own = 0;
 };
-inline void run(sg::Device& d, sg::Prepared& p, const Run& r) {
+inline void run(sg::Device& d, sg::Prepared& p, const RunBuffers& r) {
   const int64_t zero = 0;
   sg::RunArguments arguments;
   arguments.leaves = r.leaves.data();

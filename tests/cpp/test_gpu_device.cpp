@@ -128,7 +128,7 @@ TEST_CASE("gpu: a chain is one submission, with a barrier between dependent step
   const int64_t n = 1000;
   const auto plan = chain(n);
   const auto prepared = d.prepare(plan);
-  Run r{{filled(d, n, 2), filled(d, n, 3)}, {d.allocate(n * 4)}, {}};
+  RunBuffers r{{filled(d, n, 2), filled(d, n, 3)}, {d.allocate(n * 4)}, {}};
   const Counted c(d);
   run(d, *prepared, r);
   CHECK(c.submissions() == 1);
@@ -148,7 +148,7 @@ TEST_CASE("gpu: independent steps share one barrier", "[gpu][record]") {
   for (int i = 0; i < 4; ++i) outs.push_back(output(*p, n));
   for (int32_t o : outs) step(*p, "mul", binary(Code::mul, n, a, b, o));
   const auto prepared = d.prepare(p);
-  Run r{{filled(d, n, 2), filled(d, n, 5)}, {}, {}};
+  RunBuffers r{{filled(d, n, 2), filled(d, n, 5)}, {}, {}};
   for (int i = 0; i < 4; ++i) r.outputs.push_back(d.allocate(n * 4));
   d.wait();
   run(d, *prepared, r);  // takes the small uploads along
@@ -216,7 +216,7 @@ TEST_CASE("gpu: a released buffer may be taken again while work is in flight", "
   const sg::BufferRef two = filled(d, n, 2), three = filled(d, n, 3);
   std::vector<sg::BufferRef> kept;
   for (int i = 0; i < 40; ++i) {
-    Run r{{two, three}, {d.allocate(n * 4)}, {}};
+    RunBuffers r{{two, three}, {d.allocate(n * 4)}, {}};
     run(d, *prepared, r);
     if (i % 8 == 0) kept.push_back(r.outputs[0]);
   }
@@ -227,7 +227,7 @@ TEST_CASE("gpu: a released buffer may be taken again while work is in flight", "
 TEST_CASE("gpu: the driver's own counts agree", "[gpu][counting]") {
   sg::Device& d = gpu();
   const auto prepared = d.prepare(chain(64));
-  Run r{{filled(d, 64, 1), filled(d, 64, 1)}, {d.allocate(256)}, {}};
+  RunBuffers r{{filled(d, 64, 1), filled(d, 64, 1)}, {d.allocate(256)}, {}};
   run(d, *prepared, r);
   d.wait();
   const Counted c(d);
@@ -390,7 +390,7 @@ TEST_CASE("gpu: the synchronization lane sees a missing barrier", "[gpu][validat
   setenv("SPIROGRAD_BARRIER", "drop", 1);
   const auto prepared = d.prepare(chain(64));
   unsetenv("SPIROGRAD_BARRIER");
-  Run r{{filled(d, 64, 1), filled(d, 64, 1)}, {d.allocate(256)}, {}};
+  RunBuffers r{{filled(d, 64, 1), filled(d, 64, 1)}, {d.allocate(256)}, {}};
   const int before = sg::validation_messages();
   run(d, *prepared, r);
   CHECK_THROWS_AS(d.wait(), sg::Error);

@@ -121,8 +121,8 @@ class Compiler {
       // A later phase reads it from its register, even if a run makes it unnecessary in this phase.
       if (of_[i].kept && of_[i].first == phase) needed_[i] = true;
       if (!root && (!needed_[i] || (of_[i].kept && of_[i].first < phase))) continue;
-      if (const Run run = emit_.run_of(i); run.start >= 0) {
-        needed_[run.start] = true;
+      if (const RowLoad load = emit_.row_load_of(i); load.start >= 0) {
+        needed_[load.start] = true;
         continue;
       }
       for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
@@ -138,8 +138,8 @@ class Compiler {
     std::vector<bool> ahead(p_.code.size());
     int64_t bytes = 0;  // of the runs of a unit
     for (int32_t i = count() - 1; i >= 0; --i) {
-      if (const Run run = emit_.run_of(i); run.start >= 0 && needed_[i]) {
-        ahead[run.start] = true;
+      if (const RowLoad load = emit_.row_load_of(i); load.start >= 0 && needed_[i]) {
+        ahead[load.start] = true;
         bytes += std::min(e_.lanes, e_.block) * size_of(instr(i).dtype);
       }
       const Value& v = of_[i];
@@ -196,7 +196,7 @@ class Compiler {
     const ViewUse& view = view_of(store);
     const Value& v = of_[value];
     if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
-    if (view.streams && emit_.run_of(value).start < 0) return false;
+    if (view.streams && emit_.row_load_of(value).start < 0) return false;
     if (instr(store).code != Code::store) return false;
     for (size_t n = position + 1; n < nodes.size(); ++n)
       if (reads(nodes[n].instr, instr(store).slot) || (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))

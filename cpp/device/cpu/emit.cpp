@@ -127,7 +127,7 @@ void CallEmitter::load(int32_t i, std::vector<Op>& ops) {
 
 // Recognises computed start + position: the elements then lie in a row, as those of an embedding do, and are copied
 // instead of gathered one by one.
-Run CallEmitter::run_of(int32_t i) const {
+RowLoad CallEmitter::row_load_of(int32_t i) const {
   if (instr(i).code != Code::load_at || values_[i].scalar) return {};
   const Instr& sum = instr(instr(i).a);
   if (sum.code != Code::add) return {};
@@ -145,14 +145,14 @@ void CallEmitter::load_at(int32_t i, std::vector<Op>& ops) {
   op.single = values_[i].scalar && !ahead;
   op.d = values_[i].slot;
   op.a = instr(i).slot;
-  if (const Run run = run_of(i); run.start >= 0) {
+  if (const RowLoad load = row_load_of(i); load.start >= 0) {
     op.what = Op::What::run;
-    op.view = instr(run.position).slot;
+    op.view = instr(load.position).slot;
     op.fn = e_.views[op.view].lane_step == 1 ? copy_loop(op.size) : table_.gather(op.size);
     if (e_.views[op.view].lane_step == 1 && op.d < static_cast<int32_t>(e_.views.size()) && e_.views[op.d].streams)
       op.fn = table_.stream(op.size);
-    op.b = values_[run.start].slot;
-    if (e_.tile > 1) e_.fetches.push_back({op, unit_step(run.start), unit_step(run.position)});
+    op.b = values_[load.start].slot;
+    if (e_.tile > 1) e_.fetches.push_back({op, unit_step(load.start), unit_step(load.position)});
   } else {
     const OperandSlot offset = operand(instr(i).a, ahead, ops);
     op.fn = table_.gather_at(op.size);

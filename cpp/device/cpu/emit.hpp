@@ -14,7 +14,7 @@ struct Node {  // a call to be
   int32_t inner = -1;  // the instruction fused into it
 };
 
-struct Run {  // a load_at of elements in a row: both instructions, or none
+struct RowLoad {  // a load_at of elements in a row: both instructions, or none
   int32_t start = -1, position = -1;
 };
 
@@ -35,7 +35,7 @@ class CallEmitter {
 
   int32_t new_cell(Number n = {});
   int32_t new_register(int size, Register::Holds holds = Register::Holds::block);
-  Run run_of(int32_t i) const;
+  RowLoad row_load_of(int32_t i) const;
   bool in_tile(int32_t i) const { return instr(i).code == Code::load && view_of(i).transposed; }
   int32_t temporary(int size);  // until released
   void release(int32_t slot);

@@ -224,7 +224,7 @@ static bool multiply_rows_apart(const GemmTile& t) {
 
 // ---- k in rows -----------------------------------------------------------------------------------------------------------
 // Rows of k, `width` long, side by side in a and `step` apart in b.
-struct Runs {
+struct RowsOfK {
   Places at;
   int64_t count, width, step;
 };
@@ -245,7 +245,8 @@ SG_ALWAYS T sum_of(typename Vector<T>::Type x) {
 
 // Rows x columns of the result.
 template <class T, int kM, int kN, bool kApart>
-__attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& runs, int64_t i, int64_t j, bool from) {
+__attribute__((noinline)) static void sum_tile(const GemmTile& t, const RowsOfK& rows, int64_t i, int64_t j,
+                                               bool from) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int64_t kLanes = Vector<T>::kLanes;
@@ -265,10 +266,10 @@ __attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& ru
     }
   };
   const auto load = [](const T* p) __attribute__((always_inline)) { return (V) * (const Loose*)p; };
-  const int64_t step = kApart ? runs.step : 1, whole = runs.width / kLanes * kLanes, rest = runs.width - whole;
+  const int64_t step = kApart ? rows.step : 1, whole = rows.width / kLanes * kLanes, rest = rows.width - whole;
   const auto some = [&](const T* p) __attribute__((always_inline)) { return load_first(p, rest); };
-  for (int64_t p = 0; p < runs.count; ++p) {
-    const int64_t at_a = runs.at.a[p], at_b = runs.at.b[p];
+  for (int64_t p = 0; p < rows.count; ++p) {
+    const int64_t at_a = rows.at.a[p], at_b = rows.at.b[p];
     for (int64_t at = 0; at < whole; at += kLanes) {
       if constexpr (kApart)
         add(at_a + at, at_b + at * step, load,
@@ -293,20 +294,20 @@ __attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& ru
 }
 
 template <class T, int kM, int kN>
-static void sum_block(const GemmTile& t, const Runs& runs, int64_t i, int64_t j, bool from) {
-  if (runs.step == 1)
-    sum_tile<T, kM, kN, false>(t, runs, i, j, from);
+static void sum_block(const GemmTile& t, const RowsOfK& rows, int64_t i, int64_t j, bool from) {
+  if (rows.step == 1)
+    sum_tile<T, kM, kN, false>(t, rows, i, j, from);
   else
-    sum_tile<T, kM, kN, true>(t, runs, i, j, from);
+    sum_tile<T, kM, kN, true>(t, rows, i, j, from);
 }
 
 // kN columns of the result, which all rows read one after the other: rows come from a second cache, kN times less often.
 template <class T, int kN>
-static int64_t sum_columns(const GemmTile& t, const Runs& runs, int64_t j, bool from) {
+static int64_t sum_columns(const GemmTile& t, const RowsOfK& rows, int64_t j, bool from) {
   constexpr int kM = kN == 9 ? 1 : kN == 6 ? 2 : 4;
   int64_t i = 0;
-  for (; i + kM <= t.m; i += kM) sum_block<T, kM, kN>(t, runs, i, j, from);
-  for (; i < t.m; ++i) sum_block<T, 1, kN>(t, runs, i, j, from);
+  for (; i + kM <= t.m; i += kM) sum_block<T, kM, kN>(t, rows, i, j, from);
+  for (; i < t.m; ++i) sum_block<T, 1, kN>(t, rows, i, j, from);
   return j + kN;
 }
 
@@ -314,32 +315,32 @@ template <class T>
 static void multiply_sums(const GemmTile& t, const GemmDigits& inner) {
   GemmDigits outer = inner;
   const int last = --outer.sizes.rank;
-  Runs runs;
-  runs.width = outer.sizes.v[last];
-  runs.step = outer.b.v[last];
+  RowsOfK rows;
+  rows.width = outer.sizes.v[last];
+  rows.step = outer.b.v[last];
   int64_t count = 1;
   for (int d = 0; d < last; ++d) count *= outer.sizes.v[d];
-  int64_t most = kSummed / runs.width;
+  int64_t most = kSummed / rows.width;
   most = most < 1 ? 1 : most < kSlab ? most : kSlab;
-  for (int64_t p = 0; p < count; p += runs.count) {
-    runs.count = count - p < most ? count - p : most;
-    find_places(outer, p, runs.count, runs.at);
+  for (int64_t p = 0; p < count; p += rows.count) {
+    rows.count = count - p < most ? count - p : most;
+    find_places(outer, p, rows.count, rows.at);
     const bool from = t.add || p > 0;
     for (int64_t j = 0; j < t.n;) {
       if constexpr (sizeof(T) == 4) {   // others are rare, and each shape is much code
         if (t.m < 4 && j + 9 <= t.n) {  // a kernel of 3 x 3
-          j = sum_columns<T, 9>(t, runs, j, from);
+          j = sum_columns<T, 9>(t, rows, j, from);
           continue;
         }
         if (j + 6 <= t.n) {
-          j = sum_columns<T, 6>(t, runs, j, from);
+          j = sum_columns<T, 6>(t, rows, j, from);
           continue;
         }
       }
       if (j + 3 <= t.n)
-        j = sum_columns<T, 3>(t, runs, j, from);
+        j = sum_columns<T, 3>(t, rows, j, from);
       else
-        j = sum_columns<T, 1>(t, runs, j, from);
+        j = sum_columns<T, 1>(t, rows, j, from);
     }
   }
 }

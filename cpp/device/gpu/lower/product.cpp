@@ -338,18 +338,18 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   l.programs = {p.epilogue};
   l.find_width();
   const Walks walks(p, l);
-  const std::optional<Runs> runs = runs_of(p, features);
+  const std::optional<ShiftedRows> shifted = shifted_rows_of(p, features);
   if (const Product factors = p.planes() ? of_halves(p)
-                              : runs     ? in_one_run(p)
+                              : shifted  ? as_one_row(p)
                                          : p;
       auto matrix = choose_matrix_product(factors, l, features)) {
-    matrix->runs = runs.has_value();
+    matrix->shifted = shifted.has_value();
     FixedWords fixed;
     product_words(fixed, in, factors);
     if (p.planes()) scaled_words(fixed, in, p);
-    if (runs) fixed.add("run_k", value(runs->length)), fixed.add("run_shift", value(runs->shift));
-    if (walks.any() && !runs) walk_words(fixed, p);
-    if (p.b_walks() && !runs) fold_words(fixed, p);
+    if (shifted) fixed.add("run_k", value(shifted->length)), fixed.add("run_shift", value(shifted->shift));
+    if (walks.any() && !shifted) walk_words(fixed, p);
+    if (p.b_walks() && !shifted) fold_words(fixed, p);
     Form form(Form::Kind::matrix_product);
     form.add(l);
     form.add(static_cast<uint64_t>(factors.dtype));

@@ -29,22 +29,22 @@ std::string reports(Arguments& args, const Layout& layout);
 
 // An operand b whose elements are neighbours along k for `length` of them; the next ones are those of `shift` columns
 // further on: the rows of a convolution's taps.
-struct Runs {
+struct ShiftedRows {
   int64_t length, shift;
 };
 // Those that matrix units of the path cm2 read as they are.
-std::optional<Runs> runs_of(const Product& product, const Features& features);
-// The product as if it had one run of all elements.
-Product in_one_run(const Product& product);
+std::optional<ShiftedRows> shifted_rows_of(const Product& product, const Features& features);
+// The product as if it had one row of all elements.
+Product as_one_row(const Product& product);
 
 // How the device's matrix units multiply: the kernel's specialization constants, and what its text depends on.
 struct MatrixProduct {
   MatrixUnits::Path path;
   std::vector<uint32_t> constants;
-  int planes;   // of operands that were float32; 0: they are halves
-  bool even;    // rows and batches of both operands begin at multiples of 16 bytes
-  bool stored;  // the epilogue has one result, a matrix with neighbouring columns
-  bool runs;    // b begins anew after some elements of k (Runs)
+  int planes;    // of operands that were float32; 0: they are halves
+  bool even;     // rows and batches of both operands begin at multiples of 16 bytes
+  bool stored;   // the epilogue has one result, a matrix with neighbouring columns
+  bool shifted;  // b begins anew after some elements of k (ShiftedRows)
   int64_t groups;
   void add_to(Form& form) const;
 };

@@ -21,12 +21,12 @@ int64_t tiles(const MatrixTile& t, const Product& p) {
 }
 
 // Which way neighbours in memory run.
-struct Run {
+struct Neighbours {
   bool any = false, along_k = false;
   bool even = false;  // rows and batches begin at multiples of eight elements
 };
-Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset, bool aligned) {
-  Run r;
+Neighbours neighbours_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset, bool aligned) {
+  Neighbours r;
   r.along_k = along_k == 1;
   const int64_t pitch = r.along_k ? other : along_k;
   r.any = (r.along_k || other == 1) && pitch >= 0 && pitch <= INT32_MAX;
@@ -105,16 +105,16 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
 
 }  // namespace
 
-std::optional<Runs> runs_of(const Product& p, const Features& features) {
+std::optional<ShiftedRows> shifted_rows_of(const Product& p, const Features& features) {
   if (!p.b_walks() || p.a_walks() || p.folded != 1 || p.a_k != 1) return std::nullopt;
   if (p.columns.sizes.rank != 1 || p.inner.sizes.rank != 2 || p.inner.b[1] != 1) return std::nullopt;
   if (features.units(p.dtype).path != Path::cm2) return std::nullopt;
   const int64_t length = p.inner.sizes[1], step = p.inner.b[0], column = p.columns.b[0];
   if (length % kWorkgroupStep || column <= 0 || step < 0 || step % column) return std::nullopt;
-  return Runs{length, step / column};
+  return ShiftedRows{length, step / column};
 }
 
-Product in_one_run(const Product& p) {
+Product as_one_row(const Product& p) {
   Product out = p;
   out.b_k = 1, out.b_n = p.columns.b[0];
   out.inner.b = out.columns.b = {};
@@ -122,7 +122,7 @@ Product in_one_run(const Product& p) {
 }
 
 void MatrixProduct::add_to(Form& form) const {
-  form.add({path == Path::cm2, even, stored, runs, planes > 0, planes > 1});
+  form.add({path == Path::cm2, even, stored, shifted, planes > 0, planes > 1});
   for (uint32_t c : constants) form.add(c);
 }
 
@@ -132,10 +132,10 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   const MatrixUnits units = walks ? features.fragments(p.dtype) : features.units(p.dtype);
   if (units.path == Path::none || (p.folded > 1 && !p.b_walks())) return std::nullopt;
   if (std::min({p.m, p.n * p.folded, p.k}) < kLeastSide || l.wide) return std::nullopt;
-  const Run a = p.a_walks() ? Run{.any = true, .along_k = a_runs_along_k(p)}
-                            : run_of(p.a_k, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
-  const Run b = p.b_walks() ? Run{.any = true, .along_k = b_runs_along_k(p)}
-                            : run_of(p.b_k, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
+  const Neighbours a = p.a_walks() ? Neighbours{.any = true, .along_k = a_runs_along_k(p)}
+                                   : neighbours_of(p.a_k, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
+  const Neighbours b = p.b_walks() ? Neighbours{.any = true, .along_k = b_runs_along_k(p)}
+                                   : neighbours_of(p.b_k, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
   if (!a.any || !b.any) return std::nullopt;
   const bool even = a.even && b.even;
   const bool workgroups = units.path == Path::cm2;
@@ -180,7 +180,7 @@ Shaders::Written write_matrix_product(const Product& p, const Layout& l, const F
     text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype, matrix.planes);
   else
     text += walks.flags() + write_epilogue(args, l, walks.one_column ? 1 : 4);
-  if (matrix.runs) text += "#define RUNS\n";
+  if (matrix.shifted) text += "#define RUNS\n";
   if (matrix.planes) text += "#define SCALED\n#define PLANES " + std::to_string(matrix.planes) + "\n";
   text += reports(args, l);
   const std::string path = workgroups ? "cm2" : "cm1";
