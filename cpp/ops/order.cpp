@@ -14,15 +14,15 @@ namespace {
 
 // ---- CPU --------------------------------------------------------------------------------------------------------------
 template <class T>
-using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+using KeyBits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 // Twin of `ordered` in shaders/sort.glsl.
 template <class T>
-Word<T> ordered(T x, Word<T> flip, Word<T> invert) {
-  constexpr Word<T> sign = Word<T>(1) << (8 * sizeof(T) - 1);
-  const auto bits = std::bit_cast<Word<T>>(x);
+KeyBits<T> ordered(T x, KeyBits<T> flip, KeyBits<T> invert) {
+  constexpr KeyBits<T> sign = KeyBits<T>(1) << (8 * sizeof(T) - 1);
+  const auto bits = std::bit_cast<KeyBits<T>>(x);
   if constexpr (std::is_integral_v<T>) return (bits ^ flip) ^ invert;
-  if (x != x) return ~Word<T>(0) ^ invert;
+  if (x != x) return ~KeyBits<T>(0) ^ invert;
   if (x == 0) return sign ^ invert;
   return (bits & sign ? ~bits : bits ^ sign) ^ invert;
 }
@@ -33,8 +33,8 @@ struct CpuKeys {
   explicit CpuKeys(const int64_t* w)
       : rows(w[0]), n(w[1]), flip(static_cast<uint64_t>(w[2])), invert(w[3] ? ~0ull : 0) {}
   template <class T>
-  Word<T> key(T x) const {
-    return ordered<T>(x, static_cast<Word<T>>(flip), static_cast<Word<T>>(invert));
+  KeyBits<T> key(T x) const {
+    return ordered<T>(x, static_cast<KeyBits<T>>(flip), static_cast<KeyBits<T>>(invert));
   }
 };
 
@@ -99,12 +99,12 @@ struct PlacesOf {
 // are equal, by the bits below.
 template <class Element, class Key>
 void sort_by_key(Placed* all, Placed* room, int64_t n, const Element& element, const Key& key, void (*look)()) {
-  using Word = decltype(key(0));
-  const Word first = key(element(0));
-  Word differing = 0;
+  using Bits = decltype(key(0));
+  const Bits first = key(element(0));
+  Bits differing = 0;
   for (int64_t i = 1; i < n; ++i) differing |= key(element(i)) ^ first;
   const int shift = std::max(0, static_cast<int>(std::bit_width(differing)) - 32);
-  const int end = kPlace + static_cast<int>(std::bit_width(static_cast<Word>(differing >> shift)));
+  const int end = kPlace + static_cast<int>(std::bit_width(static_cast<Bits>(differing >> shift)));
   for (int64_t i = 0; i < n; ++i) {
     const auto place = static_cast<uint32_t>(element(i));
     all[i] = Placed{static_cast<uint32_t>(key(place) >> shift)} << kPlace | place;
@@ -134,7 +134,7 @@ void order_on_cpu(const CpuArgs& args) {
 
 template <class T>
 struct Keyed {
-  Word<T> key;
+  KeyBits<T> key;
   int32_t place;
   bool operator<(const Keyed& other) const { return key != other.key ? key < other.key : place < other.place; }
 };
@@ -155,14 +155,14 @@ void select_on_cpu(const CpuArgs& args) {
       int32_t* places = args.as<int32_t>(1) + r * k;
       // Only elements that come before the k-th so far.
       int64_t count = 0;
-      Word<T> bound = ~Word<T>(0);
+      KeyBits<T> bound = ~KeyBits<T>(0);
       const auto halve = [&] {
         std::nth_element(best, best + (k - 1), best + count);
         bound = best[k - 1].key;
         count = k;
       };
       for (int64_t i = 0; i < keys.n; ++i) {
-        const Word<T> key = keys.key(x[i]);
+        const KeyBits<T> key = keys.key(x[i]);
         if (key > bound) continue;
         best[count++] = {key, static_cast<int32_t>(i)};
         if (count == most_of(k)) halve();
@@ -177,14 +177,14 @@ void select_on_cpu(const CpuArgs& args) {
 template <class T>
 void search_on_cpu(const CpuArgs& args) {
   const int64_t n = args.words[0], each = args.words[1], count = args.words[2];
-  const auto flip = static_cast<Word<T>>(args.words[3]);
+  const auto flip = static_cast<KeyBits<T>>(args.words[3]);
   const bool own_row = args.words[4] != 0, right = args.words[5] != 0;
   args.parallel(count, 4096, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const T* row = args.as<const T>(0) + (own_row ? i / each * n : 0);
-      const Word<T> value = ordered<T>(args.as<const T>(1)[i], flip, 0);
+      const KeyBits<T> value = ordered<T>(args.as<const T>(1)[i], flip, 0);
       const T* at = std::partition_point(row, row + n, [&](T x) {
-        const Word<T> key = ordered<T>(x, flip, 0);
+        const KeyBits<T> key = ordered<T>(x, flip, 0);
         return right ? key <= value : key < value;
       });
       args.as<int32_t>(2)[i] = static_cast<int32_t>(at - row);

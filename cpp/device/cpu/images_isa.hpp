@@ -301,7 +301,7 @@ static void sum_block(const GemmTile& t, const RowsOfK& rows, int64_t i, int64_t
     sum_tile<T, kM, kN, true>(t, rows, i, j, from);
 }
 
-// kN columns of the result, which all rows read one after the other: rows come from a second cache, kN times less often.
+// kN columns of the result, which all rows read one after the other: rows of k come from a second cache, kN times less often.
 template <class T, int kN>
 static int64_t sum_columns(const GemmTile& t, const RowsOfK& rows, int64_t j, bool from) {
   constexpr int kM = kN == 9 ? 1 : kN == 6 ? 2 : 4;
