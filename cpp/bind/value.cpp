@@ -244,28 +244,29 @@ double python_power(double a, double k, bool is_int, bool k_is_int) {
 
 // ---- making one by hand
 
-struct Call {
+struct ValueArguments {
   PyObject *data = nullptr, *children = nullptr, *op = nullptr, *label = nullptr, *device = nullptr;
 };
 
 bool text_is_empty(PyObject* o) { return !o || (PyUnicode_Check(o) && PyUnicode_GET_LENGTH(o) == 0); }
 
-Node* make(const Call& call, Object& children) {
+Node* make(const ValueArguments& given, Object& children) {
   double data;
   bool is_int;
-  if (!call.data) fail<TypeError>("Value", "data is missing", "give a number");
-  if (!scalar(call.data, data, is_int)) {
-    Object number(PyNumber_Check(call.data) && !is_value(call.data) ? PyNumber_Float(call.data) : nullptr);
+  if (!given.data) fail<TypeError>("Value", "data is missing", "give a number");
+  if (!scalar(given.data, data, is_int)) {
+    Object number(PyNumber_Check(given.data) && !is_value(given.data) ? PyNumber_Float(given.data) : nullptr);
     if (!number) {
       PyErr_Clear();
-      fail<TypeError>("Value", "data is a number, got " + type_name(call.data), "");
+      fail<TypeError>("Value", "data is a number, got " + type_name(given.data), "");
     }
     data = PyFloat_AS_DOUBLE(number.get());
     is_int = false;
   }
-  DeviceId id = device_or_default(call.device);
+  DeviceId id = device_or_default(given.device);
   int device = id.kind == DeviceId::Kind::gpu ? id.index : -1;
-  if (call.children && call.children != Py_None) children = Object(check(PySequence_Fast(call.children, "children")));
+  if (given.children && given.children != Py_None)
+    children = Object(check(PySequence_Fast(given.children, "children")));
   const Py_ssize_t count = children ? PySequence_Fast_GET_SIZE(children.get()) : 0;
   if (!count) return value::leaf(data, is_int, device);
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -278,20 +279,20 @@ Node* make(const Call& call, Object& children) {
   return value::custom(data, is_int, list, device);
 }
 
-void describe(PyObject* self, const Call& call) {
-  if (text_is_empty(call.op) && text_is_empty(call.label)) return;
+void describe(PyObject* self, const ValueArguments& given) {
+  if (text_is_empty(given.op) && text_is_empty(given.label)) return;
   Extra& extra = extra_of(self);
-  if (!text_is_empty(call.op)) extra.op = Object(Py_NewRef(call.op));
-  if (!text_is_empty(call.label)) extra.label = Object(Py_NewRef(call.label));
+  if (!text_is_empty(given.op)) extra.op = Object(Py_NewRef(given.op));
+  if (!text_is_empty(given.label)) extra.label = Object(Py_NewRef(given.label));
 }
 
-Call parse(PyObject* args, PyObject* keywords) {
+ValueArguments parse(PyObject* args, PyObject* keywords) {
   static const char* names[] = {"data", "_children", "_op", "label", "device", nullptr};
-  Call call;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOO:Value", const_cast<char**>(names), &call.data,
-                                   &call.children, &call.op, &call.label, &call.device))
+  ValueArguments given;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOO:Value", const_cast<char**>(names), &given.data,
+                                   &given.children, &given.op, &given.label, &given.device))
     throw PythonError();
-  return call;
+  return given;
 }
 
 PyObject* attach(PyValue* v, Node* n) {
@@ -305,14 +306,14 @@ PyObject* construct(PyTypeObject* type, PyObject*, PyObject*) {
 }
 int initialize(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> int {
-    const Call call = parse(args, keywords);
+    const ValueArguments given = parse(args, keywords);
     Object children;
-    Node* n = make(call, children);
+    Node* n = make(given, children);
     Node* before = node_of(self);
     before->owner = nullptr;
     value::release(before);
     attach(reinterpret_cast<PyValue*>(self), n);
-    describe(self, call);
+    describe(self, given);
     return 0;
   });
 }
@@ -321,8 +322,8 @@ int initialize(PyObject* self, PyObject* args, PyObject* keywords) {
 PyObject* call_type(PyObject* type, PyObject* const* args, size_t flags, PyObject* names) {
   return guarded([&]() -> PyObject* {
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    Call call;
-    PyObject** fields[] = {&call.data, &call.children, &call.op, &call.label, &call.device};
+    ValueArguments given;
+    PyObject** fields[] = {&given.data, &given.children, &given.op, &given.label, &given.device};
     static const char* const field_names[] = {"data", "_children", "_op", "label", "device"};
     if (count > 5) fail<TypeError>("Value", "takes at most 5 arguments, got " + std::to_string(count), "");
     for (Py_ssize_t i = 0; i < count; ++i) *fields[i] = args[i];

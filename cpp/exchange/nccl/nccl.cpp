@@ -215,19 +215,19 @@ class NcclBatch final : public Batch {
   }
 
  private:
-  struct Call {
+  struct NcclCall {
     const Part& part;
     Element element;
     Cuda::Address in = 0, out = 0;
   };
-  static size_t bytes_of(const Call& c) { return static_cast<size_t>(c.part.count) * size_of(c.part.dtype); }
+  static size_t bytes_of(const NcclCall& c) { return static_cast<size_t>(c.part.count) * size_of(c.part.dtype); }
 
   size_t rows() const { return row_ * static_cast<size_t>(group_.size()); }
   // The window has a row of all parts for each member.
   void place_in_window() {
     buffers_.push_back(window_);
     size_t at = 0;
-    for (const Call& c : calls_) {
+    for (const NcclCall& c : calls_) {
       const Part& p = c.part;
       const size_t bytes = bytes_of(c);
       before_.push_back({p.in, window_, p.in_at, at + static_cast<size_t>(group_.rank()) * row_, bytes});
@@ -238,7 +238,7 @@ class NcclBatch final : public Batch {
     }
   }
   void place_all() {
-    for (Call& c : calls_) {
+    for (NcclCall& c : calls_) {
       const Part& p = c.part;
       const size_t in = static_cast<size_t>(inputs_of(p, group_)) * size_of(p.dtype);
       const size_t out = static_cast<size_t>(outputs_of(p, group_)) * size_of(p.dtype);
@@ -279,7 +279,7 @@ class NcclBatch final : public Batch {
   // same in all members, as NCCL wants it.
   size_t groups() const {
     size_t bytes = 0;
-    for (const Call& c : calls_) bytes += bytes_of(c);
+    for (const NcclCall& c : calls_) bytes += bytes_of(c);
     if (bytes < calls_.size() * kBytesOfCall) return 1;
     return std::max<size_t>(1, std::min(calls_.size() / kCalls, bytes / kBytes));
   }
@@ -321,7 +321,7 @@ class NcclBatch final : public Batch {
     if (!idle) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
   }
 
-  void add(const Call& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
+  void add(const NcclCall& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
     const Collective& what = c.part.what;
     const auto count = static_cast<size_t>(c.part.count * c.element.units);
     const int type = c.element.type, root = what.root, me = group_.rank();
@@ -364,7 +364,7 @@ class NcclBatch final : public Batch {
   NcclTransport& transport_;
   Device& device_;
   Group& group_;
-  std::vector<Call> calls_;
+  std::vector<NcclCall> calls_;
   std::vector<BufferRef> buffers_;
   std::vector<BufferCopy> before_, after_;
   size_t row_ = 0;     // bytes of all parts, if they are gathered

@@ -83,10 +83,10 @@ constexpr const char* kNames[] = {
 constexpr size_t kHost = kFallible;
 
 struct Rule {
-  enum class After { once, same, any };
+  enum class Repeat { once, same, any };
   size_t function = 0;
   int64_t from = 0;
-  After after = After::once;
+  Repeat repeat = Repeat::once;
   VkResult result = VK_SUCCESS;
 };
 
@@ -130,7 +130,7 @@ Rule parse(const std::string& text) {
   rule.function = static_cast<size_t>(std::find(std::begin(kNames), std::end(kNames), function) - std::begin(kNames));
   if (rule.function == kFallible && function != "host") unreadable(text);
   if (!number.empty() && (number.back() == '+' || number.back() == '!')) {
-    rule.after = number.back() == '+' ? Rule::After::same : Rule::After::any;
+    rule.repeat = number.back() == '+' ? Rule::Repeat::same : Rule::Repeat::any;
     number.pop_back();
   }
   if (number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != std::string::npos)
@@ -158,8 +158,8 @@ std::optional<VkResult> answer_of(State& s, size_t function) {
   if (function != kHost && s.spell) return s.spell;
   for (const Rule& rule : s.rules) {
     if (rule.function != function || count < rule.from) continue;
-    if (count > rule.from && rule.after != Rule::After::same) continue;
-    if (rule.after == Rule::After::any) s.spell = rule.result;
+    if (count > rule.from && rule.repeat != Rule::Repeat::same) continue;
+    if (rule.repeat == Rule::Repeat::any) s.spell = rule.result;
     return rule.result;
   }
   return std::nullopt;
@@ -266,9 +266,9 @@ void note_device(T) {}
 
 // A function of the table: F is its type, `driver` what stood there before.
 template <size_t kFunction, class F>
-struct Call;
+struct Intercepted;
 template <size_t kFunction, class R, class First, class... More>
-struct Call<kFunction, R(VKAPI_PTR*)(First, More...)> {
+struct Intercepted<kFunction, R(VKAPI_PTR*)(First, More...)> {
   static inline R(VKAPI_PTR* driver)(First, More...) = nullptr;
   static VKAPI_ATTR R VKAPI_CALL call(First first, More... more) {
     if constexpr (std::is_same_v<R, VkResult>) {
@@ -299,7 +299,7 @@ void install_faults() {
     return true;
   }();
   static_cast<void>(first);
-#define SG_INSTALL(name) Call<k_##name, PFN_##name>::install(name);
+#define SG_INSTALL(name) Intercepted<k_##name, PFN_##name>::install(name);
   SG_FALLIBLE(SG_INSTALL)
   SG_INFALLIBLE(SG_INSTALL)
 #undef SG_INSTALL
