@@ -196,15 +196,15 @@ constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, vo
 
 // ---- what people call ------------------------------------------------------------------------------------------------
 
-struct Pool {
+struct Pooling {
   Windows w;
   HeightWidth dilation;
   Tensor x;  // [n, channels, height, width]
   int dims;
   bool batched;
 
-  Pool(const char* op, int of, const Tensor& input, const Dims& kernels, const std::optional<Dims>& strides,
-       const Dims& paddings, const Dims& dilations, bool ceil_mode)
+  Pooling(const char* op, int of, const Tensor& input, const Dims& kernels, const std::optional<Dims>& strides,
+          const Dims& paddings, const Dims& dilations, bool ceil_mode)
       : dims(of), batched(input.rank() == of + 2) {
     check_image(op, input, dims);
     const Dims kernel = for_each_dimension(op, "kernel_size", kernels, dims, 1);
@@ -242,7 +242,7 @@ double lowest(DType t) {
 }
 
 // The places in the image of element (i, j) of each window.
-Tensor flat_index(const Pool& p, const Tensor& i, const Tensor& j) {
+Tensor flat_index(const Pooling& p, const Tensor& i, const Tensor& j) {
   const Windows& w = p.w;
   const auto start = [&](int d) {
     return arange(static_cast<double>(-w.padding[d]), static_cast<double>(w.stride[d]), w.result[d], DType::int64,
@@ -253,7 +253,7 @@ Tensor flat_index(const Pool& p, const Tensor& i, const Tensor& j) {
 }
 
 // Large windows, and windows with gaps: their elements are put side by side.
-TensorPair max_of_copies(const Pool& p) {
+TensorPair max_of_copies(const Pooling& p) {
   Windows w = p.w;
   for (int d = 0; d < 2; ++d) w.kernel[d] = p.dilation[d] * (w.kernel[d] - 1) + 1;
   Tensor seen = bordered(p.x, w, lowest(p.x.dtype()));
@@ -265,7 +265,7 @@ TensorPair max_of_copies(const Pool& p) {
   return {values, flat_index(p, floor_divide(taps, Tensor(s[5])), remainder(taps, Tensor(s[5])))};
 }
 
-TensorPair max_pool(const Pool& p) {
+TensorPair max_pool(const Pooling& p) {
   const Windows& w = p.w;
   if (w.kernel.numel() > kMostTaps || !(p.dilation == HeightWidth{1, 1})) return max_of_copies(p);
   Tensor best, codes;
@@ -293,7 +293,7 @@ TensorPair max_pool(const Pool& p) {
 
 TensorPair max_pool(const char* op, int dims, const Tensor& input, const Dims& kernel,
                     const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
-  const Pool p(op, dims, input, kernel, stride, padding, dilation, ceil_mode);
+  const Pooling p(op, dims, input, kernel, stride, padding, dilation, ceil_mode);
   const auto [values, indices] = max_pool(p);
   return {p.back(values), p.back(indices)};
 }
@@ -309,7 +309,8 @@ Tensor counts(const Windows& w, int d, bool real, DType dtype, DeviceId device) 
 Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kernel, const std::optional<Dims>& stride,
                 const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
   if (divisor && *divisor == 0) fail<ValueError>(op, "divisor_override 0", "use another number");
-  const Pool p(op, dims, cast(input, wide_of(with_fractions(input.dtype()))), kernel, stride, padding, {1}, ceil_mode);
+  const Pooling p(op, dims, cast(input, wide_of(with_fractions(input.dtype()))), kernel, stride, padding, {1},
+                  ceil_mode);
   const Windows& w = p.w;
   const Tensor sums = gather_windows(ops::WindowSum, p.x, nullptr, w);
   const bool inside = [&] {

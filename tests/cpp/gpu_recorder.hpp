@@ -12,7 +12,7 @@ struct Parts {  // kept for ever, as a device is
   sg::Context context = open();
   sg::DeviceStats stats;
   sg::Queue queue{context};
-  sg::Pool pool{context, queue};
+  sg::BufferPool pool{context, queue};
   sg::Pipelines pipelines{context, stats};
   sg::Timing timing{context, queue, context.physical.timestamp_bits};
   sg::Transfer transfer{context, queue, timing, nullptr, nullptr};

@@ -82,7 +82,7 @@ VkDeviceFaultVendorInfoEXT word(const std::string& text, uint64_t code, uint64_t
 struct Opened {  // kept for ever, as the real ones are
   sg::Context context = open();
   sg::Queue queue{context};
-  sg::Pool pool{context, queue};
+  sg::BufferPool pool{context, queue};
 
   static sg::Context open() {
     const sg::GpuList& list = sg::list_gpus();
@@ -286,18 +286,18 @@ TEST_CASE("faults: SPIROGRAD_MEMORY_LIMIT is kept, with the cache given up first
 TEST_CASE("faults: an upload gets memory that no work in flight uses, as long as there is some", "[gpu][faults]") {
   const WithVariable limit("SPIROGRAD_MEMORY_LIMIT", std::to_string(10 << 20).c_str());
   auto& o = *new Opened;
-  auto& pool = *new sg::Pool(o.context, o.queue, &o.queue);
+  auto& pool = *new sg::BufferPool(o.context, o.queue, &o.queue);
   sg::GpuBuffer* used = pool.take(4 << 20);
   {
     const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_swallowed);
     o.queue.submit(o.queue.begin());  // in flight for ever
   }
   used->recycle();
-  sg::GpuBuffer* sent = pool.take(4 << 20, sg::Pool::Use::upload);
+  sg::GpuBuffer* sent = pool.take(4 << 20, sg::BufferPool::Use::upload);
   CHECK(sent != used);
   CHECK(pool.take(4 << 20) == used);
   used->recycle();
-  CHECK(pool.take(4 << 20, sg::Pool::Use::upload) == used);  // a third one is beyond the limit
+  CHECK(pool.take(4 << 20, sg::BufferPool::Use::upload) == used);  // a third one is beyond the limit
 }
 
 TEST_CASE("faults: validation reports a deliberate mistake", "[gpu][validation-canary]") {

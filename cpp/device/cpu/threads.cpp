@@ -77,9 +77,9 @@ void alone(int64_t n, int64_t grain, const Body& body) {
   }
 }
 
-class Pool {
+class ThreadPool {
  public:
-  explicit Pool(int workers) {
+  explicit ThreadPool(int workers) {
     for (int i = 0; i < workers; ++i) {
       try {
         std::thread([this] { work(); }).detach();
@@ -168,11 +168,11 @@ class Pool {
 };
 
 // Never destroyed: its threads may outlive main(). A forked child has none of them and starts over.
-std::atomic<Pool*> pool{nullptr};
+std::atomic<ThreadPool*> pool{nullptr};
 
 // nullptr if there is no memory for one.
-Pool* the_pool() noexcept {
-  if (Pool* p = pool.load(std::memory_order_acquire)) return p;
+ThreadPool* the_pool() noexcept {
+  if (ThreadPool* p = pool.load(std::memory_order_acquire)) return p;
   static const bool registered = [] {
     os::at_fork(nullptr, nullptr, [] {
       pool.store(nullptr);
@@ -181,8 +181,8 @@ Pool* the_pool() noexcept {
     return true;
   }();
   (void)registered;
-  Pool* fresh = new (std::nothrow) Pool(thread_count() - 1);
-  Pool* expected = nullptr;
+  ThreadPool* fresh = new (std::nothrow) ThreadPool(thread_count() - 1);
+  ThreadPool* expected = nullptr;
   if (fresh && pool.compare_exchange_strong(expected, fresh)) return fresh;
   return expected;  // another thread was first; the spare pool sleeps for good
 }
@@ -229,7 +229,7 @@ void parallel_for(int64_t n, int64_t grain, const Body& body) {
   grain = std::max<int64_t>(grain, 1);
   look_for_interrupt();
   if (n <= grain) return body(0, n);
-  Pool* p = inside_loop || thread_count() == 1 || Computing::all_are_busy() ? nullptr : the_pool();
+  ThreadPool* p = inside_loop || thread_count() == 1 || Computing::all_are_busy() ? nullptr : the_pool();
   return p ? p->run(n, grain, body) : alone(n, grain, body);
 }
 

@@ -44,7 +44,7 @@ struct Opened {
   const Context context;
   Queue queue;
   std::optional<Queue> copies;
-  Pool pool;
+  BufferPool pool;
   Pipelines pipelines;
   std::optional<Proxy> proxy;
   Timing timing;
@@ -192,7 +192,7 @@ BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
   return ask("allocate", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
     const bool large = to_fill && bytes > kSmallUpload;
-    Ref<GpuBuffer> buffer(device.pool.take(bytes, large ? Pool::Use::upload : Pool::Use::values));
+    Ref<GpuBuffer> buffer(device.pool.take(bytes, large ? BufferPool::Use::upload : BufferPool::Use::values));
     if (!large) device.recorder.poison(buffer);  // an upload may go past the recorder
     return BufferRef(buffer.get());
   });

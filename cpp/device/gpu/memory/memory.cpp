@@ -40,10 +40,10 @@ size_t block_size(size_t bytes) {
 
 void GpuBuffer::recycle() { pool_->give(this); }
 
-Pool::Pool(const Context& context, Queue& queue, Queue* copies)
+BufferPool::BufferPool(const Context& context, Queue& queue, Queue* copies)
     : context_(context), queue_(queue), copies_(copies), budget_(budget_of(context)) {}
 
-void Pool::count(GpuBuffer* buffer, int sign) {
+void BufferPool::count(GpuBuffer* buffer, int sign) {
   const int64_t bytes = sign * static_cast<int64_t>(buffer->block_);
   (buffer->scratch_ ? counters_.cached : counters_.live) += bytes;
   counters_.peak = std::max(counters_.peak, counters_.live);
@@ -52,7 +52,7 @@ void Pool::count(GpuBuffer* buffer, int sign) {
 
 // In this order: a free block, new memory within the budget, a block that an upload would have to wait for, and after
 // giving all free blocks back, new memory once more.
-GpuBuffer* Pool::take(size_t bytes, Use use) {
+GpuBuffer* BufferPool::take(size_t bytes, Use use) {
   const size_t block = block_size(bytes);
   if (block > static_cast<size_t>(context_.physical.features.max_buffer_bytes) && block <= static_cast<size_t>(budget_))
     fail<LimitError>("allocate",
@@ -77,7 +77,7 @@ GpuBuffer* Pool::take(size_t bytes, Use use) {
 }
 
 // Best fit, at most a quarter too large, of the blocks whose last use is done with submission `done`.
-GpuBuffer* Pool::reuse(size_t block, uint64_t done) {
+GpuBuffer* BufferPool::reuse(size_t block, uint64_t done) {
   const std::lock_guard lock(mutex_);
   for (auto it = free_.lower_bound(block); it != free_.end() && it->first <= block + block / 4; ++it)
     for (GpuBuffer** at = &it->second.head; *at; at = &(*at)->next_)
@@ -90,7 +90,7 @@ GpuBuffer* Pool::reuse(size_t block, uint64_t done) {
   return nullptr;
 }
 
-GpuBuffer* Pool::create(size_t block, VkResult& why) {
+GpuBuffer* BufferPool::create(size_t block, VkResult& why) {
   {
     const std::lock_guard lock(mutex_);
     why = VK_ERROR_OUT_OF_DEVICE_MEMORY;
@@ -122,7 +122,7 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
   return add(std::move(buffer), block);
 }
 
-GpuBuffer* Pool::add(std::unique_ptr<GpuBuffer> buffer, size_t block) {
+GpuBuffer* BufferPool::add(std::unique_ptr<GpuBuffer> buffer, size_t block) {
   buffer->device = context_.id;
   buffer->block_ = block;
   buffer->pool_ = this;
@@ -135,7 +135,7 @@ GpuBuffer* Pool::add(std::unique_ptr<GpuBuffer> buffer, size_t block) {
   return buffer.release();
 }
 
-void Pool::give(GpuBuffer* buffer) noexcept {
+void BufferPool::give(GpuBuffer* buffer) noexcept {
   if (forked()) return;  // the parent's memory: nothing of it may be touched
   const std::lock_guard lock(mutex_);
   if (buffer->gone) {
@@ -150,13 +150,13 @@ void Pool::give(GpuBuffer* buffer) noexcept {
   head = buffer;
 }
 
-void Pool::make_external() {
+void BufferPool::make_external() {
   if (external_) return;
   trim();
   external_ = make_external_pool(context_);
 }
 
-ExternalMemory Pool::external_memory(const GpuBuffer& buffer) const {
+ExternalMemory BufferPool::external_memory(const GpuBuffer& buffer) const {
   if (!buffer.external_) return {};
   VmaAllocationInfo2 info{};
   vmaGetAllocationInfo2(context_.vma, buffer.allocation_, &info);
@@ -164,13 +164,13 @@ ExternalMemory Pool::external_memory(const GpuBuffer& buffer) const {
           info.dedicatedMemory == VK_TRUE};
 }
 
-int Pool::open_external(const GpuBuffer& buffer) const {
+int BufferPool::open_external(const GpuBuffer& buffer) const {
   VmaAllocationInfo info{};
   vmaGetAllocationInfo(context_.vma, buffer.allocation_, &info);
   return open_memory(context_, info.deviceMemory);
 }
 
-GpuBuffer* Pool::import_external(int file, size_t bytes) {
+GpuBuffer* BufferPool::import_external(int file, size_t bytes) {
   auto buffer = std::make_unique<GpuBuffer>();
   {
     const std::lock_guard lock(mutex_);
@@ -192,7 +192,7 @@ GpuBuffer* Pool::import_external(int file, size_t bytes) {
 }
 
 // Holds no lock while it waits: buffers are given back from any thread meanwhile.
-void Pool::trim() {
+void BufferPool::trim() {
   std::vector<GpuBuffer*> gone;
   {
     const std::lock_guard lock(mutex_);
@@ -216,7 +216,7 @@ void Pool::trim() {
   }
 }
 
-void Pool::abandon(bool idle) {
+void BufferPool::abandon(bool idle) {
   const std::lock_guard lock(mutex_);
   for (auto& [block, list] : free_)
     while (GpuBuffer* b = list.head) {
@@ -233,7 +233,7 @@ void Pool::abandon(bool idle) {
   counters_ = {};
 }
 
-void Pool::out_of_memory(size_t bytes, VkResult why) {
+void BufferPool::out_of_memory(size_t bytes, VkResult why) {
   if (why != VK_ERROR_OUT_OF_DEVICE_MEMORY && why != VK_ERROR_OUT_OF_HOST_MEMORY)
     throw_vk(why, "allocate on " + context_.name());
   const std::lock_guard lock(mutex_);
@@ -244,7 +244,7 @@ void Pool::out_of_memory(size_t bytes, VkResult why) {
                          "free tensors, use a smaller batch, or raise SPIROGRAD_MEMORY_LIMIT if it is set");
 }
 
-PoolCounters Pool::read_counters() {
+PoolCounters BufferPool::read_counters() {
   const std::lock_guard lock(mutex_);
   const PoolCounters c = counters_;
   counters_.allocations = 0;

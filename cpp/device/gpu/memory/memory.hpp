@@ -18,7 +18,7 @@
 
 namespace sg {
 
-class Pool;
+class BufferPool;
 
 class GpuBuffer final : public Buffer {
  public:
@@ -32,12 +32,12 @@ class GpuBuffer final : public Buffer {
   size_t place = 0;
 
  private:
-  friend class Pool;
+  friend class BufferPool;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
   size_t block_ = 0;       // bytes of the block; `bytes` is what was asked for, rounded up to 16
   bool external_ = false;  // another driver can open its memory
   bool scratch_ = false;   // the arena: counted as cached
-  Pool* pool_ = nullptr;
+  BufferPool* pool_ = nullptr;
   GpuBuffer* next_ = nullptr;  // in the list of free blocks of this size
 };
 using GpuBufferRef = Ref<GpuBuffer>;
@@ -53,9 +53,9 @@ struct PoolCounters {
 
 // Invariant: every block is either with a holder (counted as live, or as cached if it is the arena) or in the list of
 // its size. Blocks of a lost device are marked `gone` and deleted by their last holder.
-class Pool {
+class BufferPool {
  public:
-  Pool(const Context& context, Queue& queue, Queue* copies = nullptr);
+  BufferPool(const Context& context, Queue& queue, Queue* copies = nullptr);
   enum class Use { values, upload, scratch };
   // OutOfMemoryError after the cache was emptied and one retry; LimitError beyond the largest buffer.
   GpuBuffer* take(size_t bytes, Use use = Use::values);

@@ -12,10 +12,10 @@ void PlanMemory::reserve(int64_t arena_bytes) {
   const size_t before = arena_ ? arena_->bytes : 0;
   arena_ = Ref<GpuBuffer>();  // goes to the pool: submissions in flight run before whoever gets it next
   try {
-    arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), Pool::Use::scratch));
+    arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), BufferPool::Use::scratch));
     transfer_.expect(*arena_);
   } catch (...) {
-    if (before) arena_ = Ref<GpuBuffer>(pool_.take(before, Pool::Use::scratch));  // older plans still run
+    if (before) arena_ = Ref<GpuBuffer>(pool_.take(before, BufferPool::Use::scratch));  // older plans still run
     throw;
   }
 }

@@ -20,7 +20,7 @@ class PlanMemory {
     AddressRange range;
   };
 
-  PlanMemory(const Context& context, Pool& pool, Transfer& transfer)
+  PlanMemory(const Context& context, BufferPool& pool, Transfer& transfer)
       : context_(context), pool_(pool), transfer_(transfer) {}
 
   // The arena grows here. OutOfMemoryError.
@@ -38,7 +38,7 @@ class PlanMemory {
   void place_buffer(Placement& place, const Memory& memory, const BufferRef* buffers, const char* what);
 
   const Context& context_;
-  Pool& pool_;
+  BufferPool& pool_;
   Transfer& transfer_;
   Ref<GpuBuffer> arena_;
   uint64_t runs_ = 0;

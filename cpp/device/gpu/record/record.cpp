@@ -61,8 +61,8 @@ uint64_t number_bits(Number n, DType type) {
 
 }  // namespace
 
-CommandRecorder::CommandRecorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy,
-                                 Timing& timing, DeviceStats& stats, Transfer& transfer)
+CommandRecorder::CommandRecorder(const Context& context, Queue& queue, BufferPool& pool, Pipelines& pipelines,
+                                 Proxy* proxy, Timing& timing, DeviceStats& stats, Transfer& transfer)
     : context_(context),
       queue_(queue),
       pipelines_(pipelines),

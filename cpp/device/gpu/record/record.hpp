@@ -25,8 +25,8 @@ namespace sg {
 // opened last.
 class CommandRecorder {
  public:
-  CommandRecorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
-                  DeviceStats& stats, Transfer& transfer);
+  CommandRecorder(const Context& context, Queue& queue, BufferPool& pool, Pipelines& pipelines, Proxy* proxy,
+                  Timing& timing, DeviceStats& stats, Transfer& transfer);
 
   void reserve(int64_t arena_bytes) { memory_.reserve(arena_bytes); }
   void run(GpuPrepared& plan, const RunArguments& arguments);
