@@ -155,13 +155,13 @@ Tensor element_numbers(const Dims& strides, int dim, const Tensor& index) {
   return at;
 }
 
-struct Along {
+struct ElementIndex {
   Tensor x, index;
   int dim;
 };
 // x and the index as tensors of the same rank, at least 1; the index no longer than x but along dim.
-Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  Along a{x, index, normal_axis(op, dim, x.rank())};
+ElementIndex element_index(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
+  ElementIndex a{x, index, normal_axis(op, dim, x.rank())};
   if (x.rank() == 0) a.x = reshape(x, {1});
   if (index.rank() == 0 && x.rank() <= 1) a.index = reshape(index, {1});
   if (a.index.rank() != a.x.rank())
@@ -179,7 +179,7 @@ Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
 Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& index, bool wraps) {
   if (index.numel() == 0 && index.rank() != std::max(x.rank(), 1))
     return reshape(slice(reshape(x, {-1}), 0, 0, 0, 1), index.shape());
-  const Along a = along(row.name, x, dim, index);
+  const ElementIndex a = element_index(row.name, x, dim, index);
   const Tensor source = contiguous(a.x);
   const Tensor at =
       element_numbers(contiguous_strides(source.shape()), a.dim, checked(row, a.index, a.x.shape()[a.dim], wraps));
@@ -203,12 +203,12 @@ Tensor reached(const char* op, const Tensor& source, const Tensor& index) {
 }
 
 // x with `dim` in front, how to move it back, and a 1-d index into it.
-struct Front {
+struct RowIndex {
   Tensor x, index;
   int dim;
   Tensor back(const Tensor& y) const { return move_dim(y, 0, dim); }
 };
-Front front(const OpInfo& row, const Tensor& x0, int64_t dim, const Tensor& index) {
+RowIndex row_index(const OpInfo& row, const Tensor& x0, int64_t dim, const Tensor& index) {
   const Tensor x = x0.rank() ? x0 : reshape(x0, {1});
   if (index.rank() > 1)
     fail<ValueError>(row.name, "index " + index.shape().str() + " has more than one dimension", "flatten it");
@@ -250,7 +250,7 @@ Tensor take(const Tensor& x, const Tensor& index) {
 }
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
-  const Front f = front(kIndexSelect, x, dim, index);
+  const RowIndex f = row_index(kIndexSelect, x, dim, index);
   const Tensor out = f.back(take_rows(f.x, 1, f.index));
   return x.rank() ? out : reshape(out, {});
 }
@@ -262,7 +262,7 @@ Tensor embedding(const Tensor& index, const Tensor& weight) {
 }
 
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  const Along a = along("scatter", x, dim, index);
+  const ElementIndex a = element_index("scatter", x, dim, index);
   const Tensor values = reached("scatter", source, a.index);
   const Tensor at =
       element_numbers(contiguous_strides(a.x.shape()), a.dim, checked(kScatter, a.index, a.x.shape()[a.dim], false));
@@ -286,14 +286,14 @@ void scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& s
     check_write("scatter_", x, source);
     return rewrite_(x, [&](const Tensor& before) { return scatter(before, dim, index, source); });
   }
-  const Along a = along("scatter", x, dim, index);
+  const ElementIndex a = element_index("scatter", x, dim, index);
   const Tensor values = reached("scatter", source, a.index);
   const Tensor at = checked(kScatter, a.index, a.x.shape()[a.dim], false);
   put_in_place(a.x, values, element_numbers(a.x.strides(), a.dim, at));
 }
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  const Along a = along("scatter_add", x, dim, index);
+  const ElementIndex a = element_index("scatter_add", x, dim, index);
   const Tensor values = reached("scatter_add", source, a.index);
   const Tensor at =
       element_numbers(contiguous_strides(a.x.shape()), a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
@@ -303,7 +303,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                       const std::string& reduce, bool include_self) {
-  const Along a = along("scatter_reduce", x, dim, index);
+  const ElementIndex a = element_index("scatter_reduce", x, dim, index);
   const Tensor values = reached("scatter_reduce", source, a.index);
   const Tensor at = element_numbers(contiguous_strides(a.x.shape()), a.dim,
                                     checked(kScatterReduce, a.index, a.x.shape()[a.dim], false));
@@ -311,7 +311,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
 }
 
 namespace {
-Tensor rows_of(const OpInfo& row, const Tensor& source, const Front& f) {
+Tensor rows_of(const OpInfo& row, const Tensor& source, const RowIndex& f) {
   Tensor values = move_dim(source.rank() ? source : reshape(source, {1}), f.dim, 0);
   Dims want = f.x.shape();
   want[0] = f.index.numel();
@@ -323,7 +323,7 @@ Tensor rows_of(const OpInfo& row, const Tensor& source, const Front& f) {
 }  // namespace
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha) {
-  const Front f = front(kIndexAdd, x, dim, index);
+  const RowIndex f = row_index(kIndexAdd, x, dim, index);
   const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype()) * alpha;
   const int64_t width = product(f.x.shape(), 1, f.x.rank());
   const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), width}));
@@ -332,12 +332,12 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
 }
 
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  const Front f = front(kIndexCopy, x, dim, index);
+  const RowIndex f = row_index(kIndexCopy, x, dim, index);
   return reshape(f.back(put_rows(f.x, 1, f.index, rows_of(kIndexCopy, source, f))), x.shape());
 }
 
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
-  const Front f = front(kIndexFill, x, dim, index);
+  const RowIndex f = row_index(kIndexFill, x, dim, index);
   const auto filled = [&](const Tensor& y) { return reshape(f.back(y), x.shape()); };
   if (!value.requires_grad()) return filled(put_rows(f.x, 1, f.index, value));
   // The value is in each row once, however often the index names it; so is its gradient.
@@ -347,7 +347,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 }
 
 namespace {
-void put_slices(const Front& f, const Tensor& values) {
+void put_slices(const RowIndex& f, const Tensor& values) {
   Dims shape = f.x.shape();
   shape[0] = f.index.numel();
   const Tensor at = element_numbers(f.x.strides(), 0, expand(with_ones(f.index, f.x.rank() - 1), shape));
@@ -360,7 +360,7 @@ void index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
     check_write("index_copy_", x, source);
     return rewrite_(x, [&](const Tensor& before) { return index_copy(before, dim, index, source); });
   }
-  const Front f = front(kIndexCopy, x, dim, index);
+  const RowIndex f = row_index(kIndexCopy, x, dim, index);
   put_slices(f, rows_of(kIndexCopy, source, f));
 }
 
@@ -369,20 +369,20 @@ void index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
     check_write("index_fill_", x, value);
     return rewrite_(x, [&](const Tensor& before) { return index_fill(before, dim, index, value); });
   }
-  put_slices(front(kIndexFill, x, dim, index), value);
+  put_slices(row_index(kIndexFill, x, dim, index), value);
 }
 
 // ---- several dimensions ----------------------------------------------------------------------------------------------
 namespace {
 
 // x with its indexed dimensions in front, their row numbers, and where the index's dimensions go in the result.
-struct Several {
+struct MultiIndex {
   Tensor x, rows;
   int dims = 0, to = 0;
   Dims order;
 };
-Several several(const OpInfo& row, const Tensor& x, const std::vector<Tensor>& indices) {
-  Several s;
+MultiIndex multi_index(const OpInfo& row, const Tensor& x, const std::vector<Tensor>& indices) {
+  MultiIndex s;
   Dims shape, rest;
   int first = -1, last = -1;
   bool adjacent = true;
@@ -410,7 +410,7 @@ Several several(const OpInfo& row, const Tensor& x, const std::vector<Tensor>& i
 }
 
 // Moves the dimensions of the index from the front to where the indexed ones were, or back.
-Tensor place(const Several& s, const Tensor& y, bool back) {
+Tensor place(const MultiIndex& s, const Tensor& y, bool back) {
   const int count = s.rows.rank();
   Dims order;
   if (back) {
@@ -425,7 +425,7 @@ Tensor place(const Several& s, const Tensor& y, bool back) {
   return permute(y, order);
 }
 
-Tensor in_order(const Several& s, const Tensor& y) {
+Tensor in_order(const MultiIndex& s, const Tensor& y) {
   Dims inverse = s.order;
   for (int d = 0; d < s.order.rank; ++d) inverse[static_cast<int>(s.order[d])] = d;
   return permute(y, inverse);
@@ -434,12 +434,12 @@ Tensor in_order(const Several& s, const Tensor& y) {
 }  // namespace
 
 Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
-  const Several s = several(kGetitem, x, indices);
+  const MultiIndex s = multi_index(kGetitem, x, indices);
   return place(s, take_rows(s.x, s.dims, s.rows), false);
 }
 
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate) {
-  const Several s = several(kIndexPut, x, indices);
+  const MultiIndex s = multi_index(kIndexPut, x, indices);
   if (s.rows.numel() == 0 && !values.requires_grad()) return clone(x);
   const Dims front_shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor v = values;
@@ -464,7 +464,7 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
     check_write("index_put_", x, values);
     return rewrite_(x, [&](const Tensor& before) { return index_put(before, indices, values, false); });
   }
-  const Several s = several(kIndexPut, x, indices);
+  const MultiIndex s = multi_index(kIndexPut, x, indices);
   if (s.rows.numel() == 0) return;
   const Dims shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor at;
