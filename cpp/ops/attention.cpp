@@ -268,7 +268,7 @@ void expand_kept(const Node& node, bool gpu, Expansion& e) {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr uint32_t kLast = 1u << 3;  // the elements of [batch, heads, rows, elements]
 
-Tensor turned(const Tensor& x) { return transpose(x, -2, -1); }
+Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 Tensor widened(const Tensor& x) { return cast(x, wide_of(x.dtype())); }
 
@@ -286,7 +286,7 @@ Tensor over_heads(const Tensor& g, int64_t serves) {
 
 // softmax of scores: keys have a head for each of the queries'.
 Tensor weights_of(const Tensor& q, const Tensor& k, const Options& o) {
-  Tensor scores = matmul(q, turned(k)) * o.scale;
+  Tensor scores = matmul(q, transposed(k)) * o.scale;
   const Dims& shape = scores.shape();
   if (o.causal) {
     const int last = scores.rank() - 1;
@@ -339,11 +339,11 @@ void vjp_attention(Vjp& v) {
     const Tensor wide_q = widened(q), g = widened(v.g), keys = for_each_head(widened(k), p.serves),
                  values = for_each_head(widened(value), p.serves);
     const Tensor weights = weights_of(wide_q, keys, o);
-    const Tensor slopes = kept_of(matmul(g, turned(values)), o);
+    const Tensor slopes = kept_of(matmul(g, transposed(values)), o);
     const Tensor d = weights * (slopes - sum(slopes * weights, kLast, true)) * a.scale;
     if (v.needs(0)) v.result[0] = cast(matmul(d, keys), q.dtype());
-    if (v.needs(1)) v.result[1] = cast(over_heads(matmul(turned(d), wide_q), p.serves), q.dtype());
-    if (v.needs(2)) v.result[2] = cast(over_heads(matmul(turned(kept_of(weights, o)), g), p.serves), q.dtype());
+    if (v.needs(1)) v.result[1] = cast(over_heads(matmul(transposed(d), wide_q), p.serves), q.dtype());
+    if (v.needs(2)) v.result[2] = cast(over_heads(matmul(transposed(kept_of(weights, o)), g), p.serves), q.dtype());
     return;
   }
   int64_t flags = o.flags();

@@ -174,7 +174,7 @@ Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
 }
 
 // The weights with channels of the image and outputs exchanged, and the kernel reversed.
-Tensor turned(const Tensor& w, int64_t groups) {
+Tensor transposed(const Tensor& w, int64_t groups) {
   const Dims& s = w.shape();
   const Tensor by_group = reshape(w, {groups, s[0] / groups, s[1], s[2], s[3]});
   return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
@@ -216,7 +216,7 @@ AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
       const Tensor rows = slice(all.taps, 0, (p.place * g.stride[1] + q.place) * channels, channels, 1);
       const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
       copy_(slice(slice(rows, 2, first_of(0, p), p.taps, p.dilation), 3, first_of(1, q), q.taps, q.dilation),
-            turned(some, 1));
+            transposed(some, 1));
     }
   return all;
 }
@@ -335,7 +335,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   const Tensor whole = windows || rows ? y : padded(y, before[0], after[0], before[1], after[1]);
   const auto one = [&](const Phase& p, const Phase& q) {
     const Geometry inner = of_phase(p, q, g.groups);
-    const Tensor some = turned(slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step), g.groups);
+    const Tensor some = transposed(slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step), g.groups);
     if (rows) return correlate_phases(pixels, some, y.shape()[0], g, p, q);
     if (windows) return correlate_channels(framed(y, {p.before, q.before}, {p.reach(), q.reach()}), some, inner);
     const Tensor seen =

@@ -11,20 +11,20 @@ MixedFactors mixed_factors = nullptr;
 
 Tensor swap_last(const Tensor& x) { return transpose(x, 1, 2); }
 
-bool turned(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] != 1; }
+bool is_transposed(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] != 1; }
 
 // A gradient gets the layout of its input (a layer's weight is transposed), so that the update reads both in order.
 void vjp_matmul(Vjp& v) {
   const Tensor g = cast(v.g, v.node.in[0].dtype);  // the product of halves may have been float32
   if (v.needs(0)) {
     const Tensor b = v.in(1);
-    v.result[0] = turned(v.node.in[0]) ? swap_last(contract(ops::Matmul, b, swap_last(g), v.wide(0)))
-                                       : contract(ops::Matmul, g, swap_last(b), v.wide(0));
+    v.result[0] = is_transposed(v.node.in[0]) ? swap_last(contract(ops::Matmul, b, swap_last(g), v.wide(0)))
+                                              : contract(ops::Matmul, g, swap_last(b), v.wide(0));
   }
   if (v.needs(1)) {
     const Tensor a = v.in(0);
-    v.result[1] = turned(v.node.in[1]) ? swap_last(contract(ops::Matmul, swap_last(g), a, v.wide(1)))
-                                       : contract(ops::Matmul, swap_last(a), g, v.wide(1));
+    v.result[1] = is_transposed(v.node.in[1]) ? swap_last(contract(ops::Matmul, swap_last(g), a, v.wide(1)))
+                                              : contract(ops::Matmul, swap_last(a), g, v.wide(1));
   }
 }
 

@@ -75,14 +75,14 @@ void vjp_product(Vjp& v) {
   for (int d = 0; d < x.rank(); ++d)
     if (axes >> d & 1) order.push(d);
   for (int d = 0; d < x.rank(); ++d) back[static_cast<int>(order[d])] = d;
-  const Tensor turned = permute(x, order);
-  for (int d = 0; d < kept; ++d) folded.push(turned.shape()[d]);
+  const Tensor permuted = permute(x, order);
+  for (int d = 0; d < kept; ++d) folded.push(permuted.shape()[d]);
   folded.push(x.numel() ? -1 : 0);
   if (x.numel() == 0) {
     v.result[0] = x;
     return;
   }
-  v.result[0] = g * permute(reshape(product_of_others(reshape(turned, folded)), turned.shape()), back);
+  v.result[0] = g * permute(reshape(product_of_others(reshape(permuted, folded)), permuted.shape()), back);
 }
 
 // The gradient of a row's extreme goes to the chosen element.

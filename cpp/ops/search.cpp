@@ -186,8 +186,8 @@ OneOrSeveral read_distinct(const char* op, const Tensor& x, bool sorted, bool in
   Dims order = {axis};
   for (int i = 0; i < x.rank(); ++i)
     if (i != axis) order.push(i);
-  const Tensor whole = x.detach(), turned = x.rank() ? permute(whole, order) : whole;
-  const Distinct d = distinct(numbers_of_rows(reshape(turned, {size, size ? x.numel() / size : 0})), sorted);
+  const Tensor whole = x.detach(), permuted = x.rank() ? permute(whole, order) : whole;
+  const Distinct d = distinct(numbers_of_rows(reshape(permuted, {size, size ? x.numel() / size : 0})), sorted);
   const int64_t n = read_now(d.count);
   const Tensor first = slice(d.cuts, 0, 0, n, 1);
   const Tensor rows = d.order ? take_flat(d.order, first) : first;

@@ -150,7 +150,7 @@ Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
 }
 
 namespace {
-// The same elements with the dimensions in another order: a turned tensor as the one that was turned.
+// The same elements with the dimensions in another order: a permuted tensor as the one that was permuted.
 Tensor in_order_of_memory(const Tensor& x) {
   std::vector<int> order(static_cast<size_t>(x.rank()));
   std::iota(order.begin(), order.end(), 0);

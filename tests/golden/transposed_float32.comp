@@ -1,5 +1,5 @@
 #version 460
-// Pointwise, squares turned in shared memory.
+// Pointwise, squares transposed in shared memory.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

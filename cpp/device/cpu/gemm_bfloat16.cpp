@@ -71,9 +71,9 @@ SG_VECTORS inline void transpose(__m512i (&r)[kLanes]) {
 }
 
 // Sixteen neighbours, of which `count` exist, at 16 pairs along k, of which elements up to k exist: out[i] is pair i of
-// all, or with `turned` all pairs of neighbour i. Steps between neighbours and along k are those of memory.
+// all, or with `transposed` all pairs of neighbour i. Steps between neighbours and along k are those of memory.
 SG_VECTORS inline void load_square(const Element* from, int64_t step, int64_t step_k, int64_t count, int64_t k,
-                                   bool turned, __m512i (&out)[kLanes]) {
+                                   bool transposed, __m512i (&out)[kLanes]) {
   const bool along_k = step_k == 1;
   if (along_k) {
     for (int i = 0; i < kLanes; ++i) {
@@ -86,7 +86,7 @@ SG_VECTORS inline void load_square(const Element* from, int64_t step, int64_t st
       out[p] = paired(load_first(even, 2 * p < k ? count : 0), load_first(odd, 2 * p + 1 < k ? count : 0));
     }
   }
-  if (along_k != turned) transpose(out);
+  if (along_k != transposed) transpose(out);
 }
 
 // Any steps, one element after the other.
@@ -97,12 +97,12 @@ void gather_square(const Element* from, int64_t step, int64_t step_k, int64_t co
     for (int64_t p = 0; p < std::min(k, kStep); ++p) to[i][p] = from[i * step + p * step_k];
 }
 
-SG_VECTORS void square(const Element* from, int64_t step, int64_t step_k, int64_t count, int64_t k, bool turned,
+SG_VECTORS void square(const Element* from, int64_t step, int64_t step_k, int64_t count, int64_t k, bool transposed,
                        __m512i (&out)[kLanes]) {
-  if (step_k == 1 || step == 1) return load_square(from, step, step_k, count, k, turned, out);
+  if (step_k == 1 || step == 1) return load_square(from, step, step_k, count, k, transposed, out);
   alignas(64) Element square[kLanes][kStep];
   gather_square(from, step, step_k, count, k, square);
-  load_square(square[0], kStep, 1, kLanes, kStep, turned, out);
+  load_square(square[0], kStep, 1, kLanes, kStep, transposed, out);
 }
 
 SG_VECTORS void pack_rows(const Element* a, int64_t a_m, int64_t a_k, int64_t rows, int64_t k, int64_t whole,

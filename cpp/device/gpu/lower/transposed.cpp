@@ -11,17 +11,17 @@ namespace {
 
 using What = Arguments::What;
 constexpr int64_t kSide = 32, kThreads = 256;
-constexpr size_t kMaxTurned = 4;  // squares in shared memory
+constexpr size_t kMaxTransposed = 4;  // squares in shared memory
 
-bool reads_turned(const Layout& l, int view, int along) {
+bool reads_transposed(const Layout& l, int view, int along) {
   const int last = l.program().domain.rank - 1;
   return l.has_memory(view) && l.unit(view, along) && !l.unit(view, last) && !l.zero(view, last);
 }
 
-std::vector<int> turned_views(const Layout& l, int along) {
+std::vector<int> transposed_views(const Layout& l, int along) {
   std::vector<int> views;
   for (const Instr& i : l.program().code)
-    if (i.code == Code::load && reads_turned(l, i.slot, along) &&
+    if (i.code == Code::load && reads_transposed(l, i.slot, along) &&
         std::find(views.begin(), views.end(), i.slot) == views.end())
       views.push_back(i.slot);
   return views;
@@ -29,10 +29,10 @@ std::vector<int> turned_views(const Layout& l, int along) {
 
 std::string num(int64_t n) { return std::to_string(n); }
 
-Shaders::Written write_turned(const Layout& l, int along, const Features& features) {
+Shaders::Written write_transposed(const Layout& l, int along, const Features& features) {
   const Program& p = l.program();
   const int last = p.domain.rank - 1;
-  const std::vector<int> views = turned_views(l, along);
+  const std::vector<int> views = transposed_views(l, along);
   Arguments args;
   Writer shared, w;
   Body body(w, args, l);
@@ -83,7 +83,7 @@ Shaders::Written write_turned(const Layout& l, int along, const Features& featur
   w.close().close();
   body.end_main();
   w.close();
-  std::string source = preamble("Pointwise, squares turned in shared memory", l, args, false, features) +
+  std::string source = preamble("Pointwise, squares transposed in shared memory", l, args, false, features) +
                        "layout(local_size_x = " + num(kThreads) + ") in;\n\n" + shared.text + "\n" + w.text;
   return {sealed({.source = std::move(source)}), std::move(args)};
 }
@@ -97,8 +97,8 @@ int transposed_dimension(const Layout& l) {
   for (const Instr& i : p.code)
     if (i.code == Code::store_at || (i.code == Code::store && !l.unit(i.slot, last))) return -1;
   for (int d = 0; d < last; ++d) {
-    const size_t n = p.domain[d] < kSide ? 0 : turned_views(l, d).size();
-    if (n > 0 && n <= kMaxTurned) return d;
+    const size_t n = p.domain[d] < kSide ? 0 : transposed_views(l, d).size();
+    if (n > 0 && n <= kMaxTransposed) return d;
   }
   return -1;
 }
@@ -109,7 +109,7 @@ Lowered lower_transposed(const Step& step, const Layout& l, int along, const Fea
   Form form(Form::Kind::transposed);
   form.add(l);
   form.add(static_cast<uint64_t>(along));
-  const Shaders::Written& known = shaders.find(std::move(form), [&] { return write_turned(l, along, features); });
+  const Shaders::Written& known = shaders.find(std::move(form), [&] { return write_transposed(l, along, features); });
   Lowered out;
   out.name = step.name;
   out.shader = known.shader;
