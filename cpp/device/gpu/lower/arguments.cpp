@@ -49,9 +49,9 @@ bool Layout::in_fours(int view) const {
          });
 }
 
-std::string Arguments::use(What what, int a, int b) {
+std::string Arguments::use(Entry entry, int a, int b) {
   for (const Slot& s : slots_)
-    if (s.what == what && s.a == a && s.b == b) return s.name;
+    if (s.entry == entry && s.a == a && s.b == b) return s.name;
   const std::string x = std::to_string(a), y = std::to_string(b);
   const std::string names[] = {"count",
                                "rows",
@@ -68,38 +68,38 @@ std::string Arguments::use(What what, int a, int b) {
                                "guard" + x,
                                "piece_limit",
                                "part_rows"};
-  slots_.push_back({what, a, b, names[static_cast<int>(what)]});
+  slots_.push_back({entry, a, b, names[static_cast<int>(entry)]});
   return slots_.back().name;
 }
 
 void Arguments::fixed(const std::string& name, bool address) {
-  slots_.push_back({What::fixed, fixed_++, address, name});
+  slots_.push_back({Entry::fixed, fixed_++, address, name});
 }
 
 ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
   const Program& p = layout.programs[instance];
   const Instance& in = *layout.instances[instance];
   auto value = [](int64_t v) { return ArgWord{.value = v}; };
-  switch (s.what) {
-    case What::count:
+  switch (s.entry) {
+    case Entry::count:
       return value(p.domain.numel());
-    case What::rows:
+    case Entry::rows:
       return value(p.rows());
-    case What::columns:
+    case Entry::columns:
       return value(p.columns());
-    case What::size:
+    case Entry::size:
       return value(p.domain[s.a]);
-    case What::stride:
-    case What::index_stride:
+    case Entry::stride:
+    case Entry::index_stride:
       return value(p.views[s.a].strides[s.b]);
-    case What::offset:
-    case What::index_offset:
+    case Entry::offset:
+    case Entry::index_offset:
       return value(p.views[s.a].offset);
-    case What::pieces:
+    case Entry::pieces:
       return value(p.piece_limit);
-    case What::part_rows:
+    case Entry::part_rows:
       return value(p.part_rows);
-    case What::tensor: {
+    case Entry::tensor: {
       const View& v = p.views[s.a];
       const Binding& b = in.bindings[v.binding];
       const int64_t bytes = static_cast<int64_t>(size_of(v.dtype));
@@ -110,15 +110,15 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
               .value = layout.negative(s.a) ? 0 : v.offset * bytes,
               .element_bytes = bytes};
     }
-    case What::number:
+    case Entry::number:
       return {.kind = ArgWord::Kind::number, .dtype = static_cast<DType>(s.b), .index = in.numbers[s.a]};
-    case What::status:
+    case Entry::status:
       return {.kind = ArgWord::Kind::status};
-    case What::check:
+    case Entry::check:
       return {.kind = ArgWord::Kind::node, .index = in.checks.at(static_cast<size_t>(s.a) - 1)};
-    case What::guard:
+    case Entry::guard:
       return {.kind = ArgWord::Kind::node, .index = in.guards.at(static_cast<size_t>(s.a) - 1)};
-    case What::fixed:
+    case Entry::fixed:
       break;
   }
   return {};
@@ -128,7 +128,7 @@ std::vector<ArgWord> Arguments::words(const Layout& layout, size_t instance, con
   std::vector<ArgWord> out;
   out.reserve(slots_.size());
   for (const Slot& s : slots_)
-    out.push_back(s.what == What::fixed ? fixed.at(static_cast<size_t>(s.a)) : word(s, layout, instance));
+    out.push_back(s.entry == Entry::fixed ? fixed.at(static_cast<size_t>(s.a)) : word(s, layout, instance));
   return out;
 }
 
@@ -138,22 +138,22 @@ std::string Arguments::macros(const Program& p, bool wide) const {
     const Slot& s = slots_[i];
     std::string read = "argument(" + std::to_string(i) + ")";
     std::string note;
-    switch (s.what) {
-      case What::tensor:
+    switch (s.entry) {
+      case Entry::tensor:
         note = std::string("  // ") + name_of(p.views[s.a].dtype);
         break;
-      case What::status:
-      case What::check:
-      case What::guard:
+      case Entry::status:
+      case Entry::check:
+      case Entry::guard:
         break;
-      case What::fixed:
+      case Entry::fixed:
         if (!s.b) read = "offset_of(" + read + ")";
         break;
-      case What::number:
+      case Entry::number:
         read = std::string("number_") + name_of(static_cast<DType>(s.b)) + "(" + read + ")";
         break;
-      case What::index_stride:
-      case What::index_offset:
+      case Entry::index_stride:
+      case Entry::index_offset:
         read = "int64(word_bits(" + read + "))";
         break;
       default:

@@ -4,13 +4,13 @@
 
 namespace sg::glsl {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 
 // Where a stride is negative, the view's offset is added here; otherwise it is part of the address.
 std::string Body::offset(int view, const std::vector<std::string>& coords, int last) {
   const std::string steps = along(view, coords, 0, last);
   if (!layout_.negative(view)) return steps;
-  const std::string begin = args_.use(What::offset, view);
+  const std::string begin = args_.use(Entry::offset, view);
   return steps == "0" ? begin : begin + " + " + steps;
 }
 
@@ -19,24 +19,24 @@ std::string Body::along(int view, const std::vector<std::string>& coords, int fi
   for (int d = first; d < last; ++d) {
     if (layout_.zero(view, d)) continue;
     s += (s.empty() ? "" : " + ") + coords[d];
-    if (!layout_.unit(view, d)) s += " * " + args_.use(What::stride, view, d);
+    if (!layout_.unit(view, d)) s += " * " + args_.use(Entry::stride, view, d);
   }
   return s.empty() ? "0" : s;
 }
 
 std::string Body::index_value(int view, const std::vector<std::string>& coords, int last) {
-  std::string s = args_.use(What::index_offset, view);
+  std::string s = args_.use(Entry::index_offset, view);
   for (int d = 0; d < last; ++d) {
     if (layout_.zero(view, d)) continue;
     s += " + int64(" + coords[d] + ")";
-    if (!layout_.unit(view, d)) s += " * " + args_.use(What::index_stride, view, d);
+    if (!layout_.unit(view, d)) s += " * " + args_.use(Entry::index_stride, view, d);
   }
   return s;
 }
 
 std::string Body::number(int32_t id) {
   const Instr& i = layout_.program().code[id];
-  return args_.use(What::number, i.slot, static_cast<int>(i.dtype));
+  return args_.use(Entry::number, i.slot, static_cast<int>(i.dtype));
 }
 
 // Quotients and remainders by the sizes, from the last dimension on; the first one needs no division.
@@ -48,7 +48,7 @@ std::vector<std::string> Body::coordinates(const std::string& number, int first,
   }
   std::string rest = number;
   for (int d = last - 1; d > first; --d) {
-    const std::string size = args_.use(What::size, d), name = "c" + std::to_string(d);
+    const std::string size = args_.use(Entry::size, d), name = "c" + std::to_string(d);
     const std::string next = "rest" + std::to_string(d);
     w_.line("const Index " + name + " = " + rest + " % " + size + ", " + next + " = " + rest + " / " + size + ";");
     c[d] = name;
@@ -69,9 +69,9 @@ std::string Body::value(int32_t id) const {
 
 void Body::use_status() {
   const Program& p = layout_.program();
-  if (p.checks() || p.guards()) args_.use(What::status);
-  for (int k = 1; k <= p.checks(); ++k) args_.use(What::check, k);
-  for (int k = 1; k <= p.guards(); ++k) args_.use(What::guard, k);
+  if (p.checks() || p.guards()) args_.use(Entry::status);
+  for (int k = 1; k <= p.checks(); ++k) args_.use(Entry::check, k);
+  for (int k = 1; k <= p.guards(); ++k) args_.use(Entry::guard, k);
 }
 
 void Body::begin_main() {
@@ -84,11 +84,11 @@ void Body::end_main() {
 }
 
 std::string Body::report(int check) {
-  return "report_index(status, " + std::to_string(check) + ", " + args_.use(What::check, check) + ");";
+  return "report_index(status, " + std::to_string(check) + ", " + args_.use(Entry::check, check) + ");";
 }
 
 std::string Body::unless_kept(const Instr& store) {
-  return store.imm.i ? "if (!is_kept(" + args_.use(What::guard, static_cast<int>(store.imm.i)) + ")) " : "";
+  return store.imm.i ? "if (!is_kept(" + args_.use(Entry::guard, static_cast<int>(store.imm.i)) + ")) " : "";
 }
 
 std::string Body::checked_where(const std::string& condition, int32_t id) {
@@ -178,7 +178,7 @@ void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
         w_.line(name + "first" + id +
                 (layout_.zero(i.slot, last)   ? ";"
                  : layout_.unit(i.slot, last) ? " + l;"
-                                              : " + l * " + args_.use(What::index_stride, i.slot, last) + ";"));
+                                              : " + l * " + args_.use(Entry::index_stride, i.slot, last) + ";"));
     } else if (i.code == Code::number) {
       if (width == 1) w_.line(name + number(static_cast<int32_t>(n)) + ";");
     } else if (i.code == Code::store) {

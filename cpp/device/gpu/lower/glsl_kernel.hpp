@@ -35,7 +35,7 @@ struct Layout {
 // of one instance in that order.
 class Arguments {
  public:
-  enum class What : uint8_t {
+  enum class Entry : uint8_t {
     count,
     rows,
     columns,
@@ -53,7 +53,7 @@ class Arguments {
     part_rows,
     fixed
   };
-  std::string use(What what, int a = 0, int b = 0);
+  std::string use(Entry entry, int a = 0, int b = 0);
   // A word that does not follow from the layout: an address or a number.
   void fixed(const std::string& name, bool address);
   std::vector<ArgWord> words(const Layout& layout, size_t instance, const std::vector<ArgWord>& fixed = {}) const;
@@ -63,7 +63,7 @@ class Arguments {
 
  private:
   struct Slot {
-    What what;
+    Entry entry;
     int a, b;
     std::string name;
   };
@@ -84,7 +84,7 @@ class Body {
   std::string along(int view, const std::vector<std::string>& coords, int first, int last);
   // The value of a view without memory, in 64 bits.
   std::string index_value(int view, const std::vector<std::string>& coords, int last);
-  std::string tensor(int view) { return args_.use(Arguments::What::tensor, view); }
+  std::string tensor(int view) { return args_.use(Arguments::Entry::tensor, view); }
   std::string number(int32_t id);
   // const Index c0 = ...: splits a number that runs over dimensions [first, last).
   std::vector<std::string> coordinates(const std::string& number, int first, int last);

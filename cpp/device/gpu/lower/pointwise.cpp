@@ -8,7 +8,7 @@
 namespace sg::glsl {
 namespace {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 // Each load of an argument is a memory access, so kernels with many arguments copy them to shared memory once.
 constexpr size_t kStageFrom = 64, kStageUpTo = 3072;
 constexpr size_t kLongCode = 512;  // with longer code one element is enough work for a thread
@@ -123,7 +123,7 @@ void fill_arguments(Lowered& out, const Layout& l, const Arguments& args, const 
 Shaders::Written write_pointwise(const Layout& l, bool four, int64_t threads, const Features& features) {
   const bool several = l.programs.size() > 1, tail = four && l.program().domain.rank == 1;
   Arguments args;
-  args.use(What::count);
+  args.use(Entry::count);
   Writer functions, main;
   if (four) write_function(functions, args, l, 4, "void four(Index i)");
   if (!four || tail) write_function(functions, args, l, 1, "void one(Index i)");

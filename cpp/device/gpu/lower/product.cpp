@@ -12,7 +12,7 @@
 namespace sg::glsl {
 namespace {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 
 // Elements along k that are written out, also where a compiler reads ahead too far; steps that are, as a whole.
 constexpr uint32_t kUnroll = 4, kRolledUnroll = 2, kShortStep = 8;

@@ -11,7 +11,7 @@
 namespace sg::glsl {
 namespace {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 using Path = MatrixUnits::Path;
 
 constexpr int64_t kLeastSide = 16;  // of a product that is worth padding to a tile
@@ -93,11 +93,11 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
   const Instr* store = only_store(l, half);
   if (!store) return write_epilogue(args, l, 1);
   const View& to = l.program().views[store->slot];
-  const auto stride = [&](int d) { return args.use(What::stride, store->slot, d); };
+  const auto stride = [&](int d) { return args.use(Entry::stride, store->slot, d); };
   const std::string bytes = std::to_string(size_of(to.dtype));
   std::string text = defined("STORED", matrix_type(to.dtype)) + defined("STORED_USE", stored_use(to.dtype)) +
                      defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
-                     defined("RESULT", address_add(args.use(What::tensor, store->slot),
+                     defined("RESULT", address_add(args.use(Entry::tensor, store->slot),
                                                    offset_text(size_of(to.dtype)) + " * batch * " + stride(0)));
   if (!planes && is_plain(l.program(), *store)) return text + "#define PLAIN\n";
   return text + value_function(args, l, *store);

@@ -6,7 +6,7 @@
 
 namespace sg::glsl {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 
 namespace {
 std::string num(int64_t n) { return std::to_string(n); }
@@ -150,7 +150,7 @@ std::string RowText::folds() {
 
 // Each place of a workgroup takes rows in a grid-stride loop or, to add up over rows, a part of consecutive rows.
 void RowText::row_loop() {
-  const std::string rows = args_.use(What::rows);
+  const std::string rows = args_.use(Entry::rows);
   std::string row = "first + place";
   if (p_.part_rows) {
     w_.open("for (Index done = 0; done < part_rows; ++done)");
@@ -165,7 +165,7 @@ void RowText::row_loop() {
 
 void RowText::begin_sums() {
   if (!p_.part_rows) return;
-  args_.use(What::part_rows);
+  args_.use(Entry::part_rows);
   w_.line("const Index part = Index(gl_WorkGroupID.x) * kRows + place;");
   for (size_t n = 0; n < p_.code.size(); ++n) {
     const Instr& i = p_.code[n];
@@ -184,8 +184,8 @@ std::string RowText::step_of_lane() const {
 
 void RowText::store_sums() {
   if (!p_.part_rows) return;
-  const std::string columns = args_.use(What::columns);
-  w_.line("if (part * part_rows >= " + args_.use(What::rows) + ") return;");
+  const std::string columns = args_.use(Entry::columns);
+  w_.line("if (part * part_rows >= " + args_.use(Entry::rows) + ") return;");
   w_.open("[[unroll]] for (uint k = 0; k < kItems; ++k)");
   w_.line("const Index col = " + step_of_lane() + ";");
   w_.open("if (col < " + columns + ")");
@@ -211,14 +211,14 @@ void RowText::row_head() {
   if (p_.outer() > 0) coords_ = body_.coordinates("row", 0, p_.outer());
   if (l_.piece_dim >= 0) {
     const int first = p_.outer();
-    const std::string size = args_.use(What::size, first), limit = args_.use(What::pieces);
+    const std::string size = args_.use(Entry::size, first), limit = args_.use(Entry::pieces);
     w_.line("const Index begin = " + coords_[l_.piece_dim] + " * " + size + ";  // of this piece");
     std::string rest;
-    for (int d = first + 1; d < p_.domain.rank; ++d) rest += " * " + args_.use(What::size, d);
+    for (int d = first + 1; d < p_.domain.rank; ++d) rest += " * " + args_.use(Entry::size, d);
     w_.line("const Index limit = live && begin < " + limit + " ? min(" + size + ", " + limit + " - begin)" + rest +
             " : 0;");
   } else {
-    w_.line("const Index limit = live ? " + args_.use(What::columns) + " : 0;");
+    w_.line("const Index limit = live ? " + args_.use(Entry::columns) + " : 0;");
   }
   for (size_t v = 0; v < p_.views.size(); ++v) {
     const int view = static_cast<int>(v);
@@ -300,7 +300,7 @@ void RowText::element_value(int phase, int32_t n) {
     const int last = p_.domain.rank - 1;
     std::string text = body_.index_value(i.slot, coords_, p_.domain.rank);
     if (s_.width == 4 && !l_.zero(i.slot, last))
-      text += l_.unit(i.slot, last) ? " + l" : " + l * " + args_.use(What::index_stride, i.slot, last);
+      text += l_.unit(i.slot, last) ? " + l" : " + l * " + args_.use(Entry::index_stride, i.slot, last);
     w_.line(name + text + ";");
   } else {
     body_.alu(n);

@@ -14,7 +14,7 @@
 namespace sg::glsl {
 namespace {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 constexpr int64_t kWordsKept = 64;   // 32-bit registers that a lane may spend on values for later phases
 constexpr int64_t kMostTensors = 4;  // with more, a phase reads one item at a time, so that registers suffice
 

@@ -9,7 +9,7 @@
 namespace sg::glsl {
 namespace {
 
-using What = Arguments::What;
+using Entry = Arguments::Entry;
 constexpr int64_t kSide = 32, kThreads = 256;
 constexpr size_t kMaxTransposed = 4;  // squares in shared memory
 
@@ -43,7 +43,7 @@ Shaders::Written write_transposed(const Layout& l, int along, const Features& fe
                 num(kSide + 1) + "];");
     given[v] = name + "[x][y]";
   }
-  const std::string size_last = args.use(What::size, last), size_along = args.use(What::size, along);
+  const std::string size_last = args.use(Entry::size, last), size_along = args.use(Entry::size, along);
   w.open("void main()");
   body.begin_main();
   w.line("const uint x = gl_LocalInvocationID.x % " + num(kSide) + ", first = gl_LocalInvocationID.x / " + num(kSide) +
@@ -52,7 +52,7 @@ Shaders::Written write_transposed(const Layout& l, int along, const Features& fe
          " + " + num(kSide - 1) + ") / " + num(kSide) + ";");
   std::string all = "wide * high";
   for (int d = 0; d < last; ++d)
-    if (d != along) all += " * " + args.use(What::size, d);
+    if (d != along) all += " * " + args.use(Entry::size, d);
   w.open("for (uint work = gl_WorkGroupID.x; work < " + all + "; work += gl_NumWorkGroups.x)");
   w.line("const uint left = work % wide * " + num(kSide) + ", rows = work / wide, top = rows % high * " + num(kSide) +
          ";");
@@ -60,7 +60,7 @@ Shaders::Written write_transposed(const Layout& l, int along, const Features& fe
   std::string rest = "rows / high";
   for (int d = last - 1; d >= 0; --d) {
     if (d == along) continue;
-    const std::string c = "c" + num(d), next = "rest" + num(d), size = args.use(What::size, d);
+    const std::string c = "c" + num(d), next = "rest" + num(d), size = args.use(Entry::size, d);
     w.line("const uint " + c + " = (" + rest + ") % " + size + ", " + next + " = (" + rest + ") / " + size + ";");
     coords[d] = c;
     rest = next;
