@@ -136,7 +136,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
 
 #ifdef SG_GUARDS
 Word failed;
-void look(Address status) { failed = word_of(Status(status).failed[0], Status(status).failed[1]); }
+void read_failures(Address status) { failed = word_of(Status(status).failed[0], Status(status).failed[1]); }
 bool is_kept(Word mask) { return (failed & mask) != Word(0); }
 #endif
 

@@ -24,7 +24,7 @@ class Finder {
         latest_(log.nodes.size(), -1),
         readers_(log.nodes.size()) {
     for (int32_t i = count() - 1; i >= 0; --i)
-      if (needed_[at(i)]) look(i);
+      if (needed_[at(i)]) consider(i);
   }
 
   std::vector<Again> find() {
@@ -47,7 +47,7 @@ class Finder {
   }
 
   // Tells what a node reads that it does so; its own readers are known.
-  void look(int32_t i) {
+  void consider(int32_t i) {
     const Node& reader = node(i);
     stored_[at(i)] = stored_[at(i)] || reader.op->kind != Kind::pointwise || reader.op->stores;
     for (int k = 0; k < reader.inputs; ++k) {

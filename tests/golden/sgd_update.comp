@@ -64,7 +64,7 @@ void main() {
   arguments = address_add(push.block, Offset(8) * (table + low * 7u));
   const uint group = gl_WorkGroupID.x - uint(Words(push.block).at[1 + low]);
   const uint groups = uint(Words(push.block).at[2 + low]) - uint(Words(push.block).at[1 + low]);
-  look(status);
+  read_failures(status);
   const Index thread = Index(group) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   const Index step = Index(groups) * gl_WorkGroupSize.x;
   for (Index i = thread; i < count / 4; i += step) four(i);

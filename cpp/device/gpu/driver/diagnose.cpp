@@ -81,15 +81,15 @@ struct DeviceFiles {
 DeviceFiles device_files() {
   DeviceFiles files;
   std::error_code ignored;
-  const auto look = [&](const char* folder, const std::string& prefix) {
+  const auto find = [&](const char* folder, const std::string& prefix) {
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string path = entry.path().string();
       if (entry.path().filename().string().rfind(prefix, 0) != 0 || fs::is_directory(entry.path(), ignored)) continue;
       (os::may_read_and_write(path) ? files.usable : files.forbidden).push_back(path);
     }
   };
-  look("/dev/dri", "render");
-  look("/dev", "nvidia");
+  find("/dev/dri", "render");
+  find("/dev", "nvidia");
   return files;
 }
 

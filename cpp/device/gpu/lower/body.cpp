@@ -76,7 +76,7 @@ void Body::use_status() {
 
 void Body::begin_main() {
   use_status();
-  if (layout_.program().guards()) w_.line("look(status);");
+  if (layout_.program().guards()) w_.line("read_failures(status);");
 }
 
 void Body::end_main() {

@@ -35,7 +35,7 @@ class DiskCache {
   void make_room(size_t added);
   std::string folder_;  // empty: off
   uint64_t limit_ = 0;  // bytes; 0: none
-  std::atomic<uint64_t> added_{0}, next_look_{0};
+  std::atomic<uint64_t> added_{0}, next_scan_{0};
 };
 
 }  // namespace sg

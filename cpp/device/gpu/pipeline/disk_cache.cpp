@@ -146,8 +146,8 @@ std::vector<uint8_t> DiskCache::load(const std::string& key) const {
 // Looks through the folder with the first kernel of a process, and then with every sixteenth of the limit.
 void DiskCache::make_room(size_t added) {
   const uint64_t sum = added_ += added;
-  uint64_t look = next_look_;
-  if (!limit_ || sum <= look || !next_look_.compare_exchange_strong(look, sum + limit_ / 16)) return;
+  uint64_t next = next_scan_;
+  if (!limit_ || sum <= next || !next_scan_.compare_exchange_strong(next, sum + limit_ / 16)) return;
   struct File {
     FileTime time;
     uint64_t bytes;
