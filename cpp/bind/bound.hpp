@@ -41,8 +41,8 @@ struct Fetched {
 // generator=, or the stream that manual_seed() restarts. random.cpp
 Generator& generator_of(const char* op, PyObject* o);
 
-template <class T>
 // A type without a From cannot be a parameter of a bound function: the compiler says so at the row.
+template <class T>
 struct From {};
 // What it can be made of; anything, where a From does not say.
 template <class T>

@@ -29,9 +29,9 @@ dlpack::DataType to_dlpack(DType t) {
 }
 
 // What a capsule keeps alive. The other library releases it from any thread, with or without the GIL.
-template <class Managed>
 // `memory` keeps the tensor's bytes where they are and marks them as shared, so that the tensor is never moved to other
 // bytes under the consumer.
+template <class Managed>
 struct Loan {
   Managed managed{};
   Escaped memory;

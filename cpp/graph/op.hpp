@@ -58,7 +58,7 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
-  // Of an effect that stands for many ops (see update_all in build.hpp): records those, and returns what is written to
+  // Of an effect that stands for many ops (see update_all in update.hpp): records those, and returns what is written to
   // input 1 and to the memory behind each input after input 2.
   std::vector<Tensor> (*update)(const Node&) = nullptr;
   bool follows = false;       // belongs to the nodes before it: no run begins with it

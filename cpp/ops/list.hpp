@@ -1,4 +1,4 @@
-// Every op on one screen. Rows (OpInfo) are for the graph; functions are what people call.
+// The rows of all ops, and their functions. Rows (OpInfo) are for the graph; functions are what people call.
 // Shapes in brackets; `dim` counts from the end when negative. Every function raises ValueError, TypeError or
 // IndexError at the call; values are computed later.
 #pragma once

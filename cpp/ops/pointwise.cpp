@@ -86,9 +86,9 @@ constexpr uint8_t takes_of() {
   return kTakesAll;
 }
 
-template <class Op>
 // Reads what a struct of math/ declares. What it leaves out keeps OpInfo's default, so a formula names only what is
 // special about it.
+template <class Op>
 constexpr OpInfo row_of(int arity) {
   OpInfo row{Op::name, Op::doc, Kind::pointwise, arity, result_of(Op::result)};
   if constexpr (requires { Op::saves; }) set_saves(row, Op::saves);
