@@ -4,7 +4,6 @@
 #include "bind/bound.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
-#include "bind/tensor.hpp"
 
 namespace sg::bind {
 namespace {
@@ -12,11 +11,6 @@ namespace {
 PyObject* complex_class = nullptr;
 
 void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
-
-bool is_plain(PyObject* o) {
-  return Py_IS_TYPE(o, tensor_type) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyList_CheckExact(o) ||
-         PyTuple_CheckExact(o) || o == Py_None;
-}
 
 bool stands_for_tensor(PyObject* o) {
   static PyObject* const name = check(PyUnicode_InternFromString("__spirograd_function__"));
@@ -54,8 +48,7 @@ bool is_complex(PyObject* o) {
   return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
 }
 
-PyObject* who_answers(PyObject* o) {
-  if (is_plain(o)) return nullptr;
+PyObject* who_answers_for_other(PyObject* o) {
   if (stands_for_tensor(o)) return o;
   return is_complex(o) ? complex_type() : nullptr;
 }

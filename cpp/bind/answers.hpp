@@ -4,6 +4,7 @@
 // Threads: the GIL is held.
 #pragma once
 #include "bind/arguments.hpp"
+#include "bind/tensor.hpp"
 
 namespace sg::bind {
 
@@ -13,8 +14,14 @@ struct Answered : TypeError {
   PyObject* who;  // lives as long as the list
 };
 
-// Who answers for an object; nullptr: it is a plain one.
-PyObject* who_answers(PyObject* o);
+// Tensors, numbers and lists themselves, told apart by one look at the type.
+inline bool is_plain(PyObject* o) {
+  return Py_IS_TYPE(o, tensor_type) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyList_CheckExact(o) ||
+         PyTuple_CheckExact(o) || o == Py_None;
+}
+// Who answers for an object; nullptr: nobody.
+PyObject* who_answers_for_other(PyObject* o);
+inline PyObject* who_answers(PyObject* o) { return is_plain(o) ? nullptr : who_answers_for_other(o); }
 // Throws Answered when an element of a list answers: the object itself, or one inside of it, as deep as tensors have
 // dimensions.
 void leave_to_elements(const char* op, PyObject* o);

@@ -1,8 +1,8 @@
 // Attributes of Tensor: each reads or sets one fact of the handle. Records no ops beyond views.
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
+#include "bind/dispatch.hpp"
 #include "bind/numpy.hpp"
-#include "bind/observer.hpp"
 #include "bind/tensor.hpp"
 #include "graph/log.hpp"
 #include "ops/list.hpp"
@@ -25,28 +25,24 @@ PyObject* is_leaf(PyObject* self, void*) {
   });
 }
 
-PyObject* matrix_transpose(PyObject* self, void* reversed) {
-  return guarded([&] {
-    const Tensor& x = unwrap(self);
-    if (!reversed) {
-      if (x.rank() < 2)
-        fail<ValueError>("mT", "a tensor of shape " + x.shape().str() + " has no matrices",
-                         "use two dimensions or more");
-      return wrap(sg::transpose(x, -2, -1));
-    }
-    Dims order;
-    for (int d = x.rank() - 1; d >= 0; --d) order.push(d);
-    return wrap(sg::permute(x, order));
-  });
+PyObject* reversed(const Call& call) {
+  const Tensor& x = unwrap(call.self);
+  Dims order;
+  for (int d = x.rank() - 1; d >= 0; --d) order.push(d);
+  return wrap(sg::permute(x, order));
 }
-
+PyObject* matrix_transpose(const Call& call) {
+  const Tensor& x = unwrap(call.self);
+  if (x.rank() < 2)
+    fail<ValueError>("mT", "a tensor of shape " + x.shape().str() + " has no matrices", "use two dimensions or more");
+  return wrap(sg::transpose(x, -2, -1));
+}
 // For real numbers the adjoint is the transpose.
-PyObject* adjoint(PyObject* self, void* reversed) {
-  return guarded([&] {
-    if (reversed && unwrap(self).rank() != 2 && unwrap(self).rank() != 0)
-      fail<ValueError>("H", "a tensor of shape " + unwrap(self).shape().str() + " is no matrix", "use mH for several");
-    return matrix_transpose(self, reversed);
-  });
+PyObject* adjoint(const Call& call) {
+  const Tensor& x = unwrap(call.self);
+  if (x.rank() != 2 && x.rank() != 0)
+    fail<ValueError>("H", "a tensor of shape " + x.shape().str() + " is no matrix", "use mH for several");
+  return reversed(call);
 }
 
 PyObject* itemsize(PyObject* self, void*) { return PyLong_FromSize_t(size_of(unwrap(self).dtype())); }
@@ -93,9 +89,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
-PyObject* get_data(PyObject* self, void*) {
-  return guarded([&] { return wrap(unwrap(self).data()); });
-}
+PyObject* get_data(const Call& call) { return wrap(unwrap(call.self).data()); }
 // Every handle on the tensor sees the new values: this is how a model moves to another device.
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
@@ -130,25 +124,17 @@ PyObject* grad_fn(PyObject* self, void*) {
 PyObject* retains_grad(PyObject* self, void*) { return PyBool_FromLong(bool(unwrap(self)->retained)); }
 PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(unwrap(self)->storage->version); }
 
-char reversed_mark;
-
 }  // namespace
-
-template <OperatorName name, PyObject* (*get)(PyObject*, void*)>
-PyObject* seen_attribute(PyObject* self, void* closure) {
-  PyObject* result = get(self, closure);
-  return observer ? observed(name.text, {self}, result) : result;
-}
 
 PyGetSetDef tensor_attributes[] = {
     {"shape", shape, nullptr, "Sizes of the dimensions, a tuple.", nullptr},
     {"dtype", dtype, nullptr, "Type of the elements.", nullptr},
     {"device", device, nullptr, "Where the elements are.", nullptr},
     {"ndim", rank, nullptr, "Number of dimensions.", nullptr},
-    {"T", seen_attribute<"T", matrix_transpose>, nullptr, "The dimensions in reverse order.", &reversed_mark},
-    {"mT", seen_attribute<"mT", matrix_transpose>, nullptr, "The last two dimensions swapped.", nullptr},
-    {"H", seen_attribute<"H", adjoint>, nullptr, "The transpose of a matrix.", &reversed_mark},
-    {"mH", seen_attribute<"mH", adjoint>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"T", Slot<"T", reversed>::attribute, nullptr, "The dimensions in reverse order.", nullptr},
+    {"mT", Slot<"mT", matrix_transpose>::attribute, nullptr, "The last two dimensions swapped.", nullptr},
+    {"H", Slot<"H", adjoint>::attribute, nullptr, "The transpose of a matrix.", nullptr},
+    {"mH", Slot<"mH", matrix_transpose>::attribute, nullptr, "The last two dimensions swapped.", nullptr},
     {"itemsize", itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"is_cpu", on_cpu, nullptr, "Whether the elements are on the CPU.", nullptr},
@@ -159,7 +145,7 @@ PyGetSetDef tensor_attributes[] = {
     {"_version", version, nullptr, "How often the tensor's memory was written in place.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether backward() reaches the tensor.", nullptr},
     {"grad", get_grad, set_grad, "The gradient collected by backward(), or None.", nullptr},
-    {"data", seen_attribute<"data", get_data>, set_data,
+    {"data", Slot<"data", get_data>::attribute, set_data,
      "The tensor without its place in the gradient graph; may be replaced.", nullptr},
     {}};
 

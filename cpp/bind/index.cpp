@@ -248,35 +248,22 @@ Tensor legacy_mask(const Tensor& index) {
   return cast(index, DType::boolean);
 }
 
-PyObject* get_item(PyObject* self, PyObject* key) {
-  return guarded([&] {
-    const Tensor& x = unwrap(self);
-    const Tensor out = read(follow(x, key));
-    return wrap(out.ref() == x.ref() ? reshape(x, x.shape()) : out);  // x[...] is another tensor
-  });
+PyObject* get_item(const Call& call) {
+  const Tensor& x = unwrap(call.self);
+  const Tensor out = read(follow(x, call.values[0]));
+  return wrap(out.ref() == x.ref() ? reshape(x, x.shape()) : out);  // x[...] is another tensor
 }
 
-int set_item(PyObject* self, PyObject* key, PyObject* value) {
-  return guarded([&] {
-    if (!value) fail<TypeError>("delitem", "elements of a tensor cannot be deleted", "slice what you want to keep");
-    const Tensor& x = unwrap(self);
-    Tensor room;
-    const Cursor at = follow(x, key);
-    const Tensor* v = operand(value, room, x.device());
-    if (!v)
-      fail<TypeError>("setitem", "a tensor, an array or a number is needed, got " + type_name(value),
-                      "make a tensor with tensor()");
-    write(at, *v);
-    return 0;
-  });
-}
-
-PyObject* get_row(PyObject* self, Py_ssize_t row) {
-  return guarded([&] {
-    const Tensor& x = unwrap(self);
-    if (x.rank() == 0) fail<IndexError>("getitem", "a 0-d tensor has no rows", "use item()");
-    return wrap(select(x, 0, row));
-  });
+PyObject* set_item(const Call& call) {
+  const Tensor& x = unwrap(call.self);
+  Tensor room;
+  const Cursor at = follow(x, call.values[0]);
+  const Tensor* v = operand(call.values[1], room, x.device());
+  if (!v)
+    fail<TypeError>("setitem", "a tensor, an array or a number is needed, got " + type_name(call.values[1]),
+                    "make a tensor with tensor()");
+  write(at, *v);
+  Py_RETURN_NONE;
 }
 
 Py_ssize_t length(PyObject* self) {

@@ -10,11 +10,10 @@
 #include <unordered_set>
 
 #include "bind/answers.hpp"
-#include "bind/autocast.hpp"
 #include "bind/bound.hpp"
-#include "bind/observer.hpp"
+#include "bind/dispatch.hpp"
 #include "bind/tensor.hpp"
-#include "graph/log.hpp"
+#include "ops/list.hpp"
 
 namespace sg::bind {
 
@@ -28,91 +27,25 @@ constexpr size_t kMaxCallables = 640;
 Callable callables_added[kMaxCallables];
 size_t rows_used = 0;
 
-bool names_function(std::string_view word) {
-  static const auto* names = [] {
-    auto* all = new std::unordered_set<std::string_view>;
-    for (const OpInfo* op : all_ops()) all->insert(op->name);
-    for (size_t i = 0; i < rows_used; ++i)
-      if (callables_added[i].scope != Scope::function) all->insert(callables_added[i].name);
-    return all;
-  }();
-  return names->contains(word);
-}
-
-// Functions are made of others: the message begins with the one that was called. A parameter that a kernel found out of
-// range is told later, at any call.
-template <class E>
-[[noreturn]] void fail_by_name(const E& error, const char* called) {
-  const std::string_view message = error.what();
-  const size_t colon = message.find(": ");
-  const std::string name(message.substr(0, colon));
-  const char* later = parameter_fault(name);
-  if (*called == '_' || colon == message.npos || !names_function(name) ||
-      (later && message.substr(colon + 2).starts_with(later)))
-    throw E(error);
-  throw E(called + std::string(message.substr(colon)));
-}
-
-PyObject* run(const Call& call) {
-  ++operations_recorded;
-  const bool tell = observer;  // not of the call that sets it
-  PyObject* result;
-  try {
-    const bool casts = call.callable->autocast != Autocast::none && autocast_is_on();
-    result = casts ? call_autocast(call) : call.callable->body.run(call);
-  } catch (const Answered&) {
-    throw;
-  } catch (const ValueError& error) {
-    fail_by_name(error, call.callable->name);
-  } catch (const TypeError& error) {
-    fail_by_name(error, call.callable->name);
-  }
-  return tell && observer ? observed(call, result) : result;
-}
-
 PyObject* module_of_functions = nullptr;
-
-// What `who` makes of the call of a callable, as a function or as a method of `self`.
-PyObject* answered(PyObject* who, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
-                   const Callable& callable) {
-  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, first = self ? 1 : 0;
-  PyObject* owner = self ? reinterpret_cast<PyObject*>(tensor_type) : module_of_functions;
-  Object asked(check(PyObject_GetAttrString(owner, callable.name)));
-  Object positional(check(PyTuple_New(first + n))), keywords(check(PyDict_New()));
-  if (self) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
-  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(positional.get(), first + i, Py_NewRef(args[i]));
-  for (Py_ssize_t i = 0; i < named; ++i) check(PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i), args[n + i]));
-  return ask(who, asked.get(), positional.get(), keywords.get());
-}
-
-PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, const Callable& callable) {
-  PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
-  for (Py_ssize_t i = 0; i < n + (names ? PyTuple_GET_SIZE(names) : 0); ++i)
-    if (PyObject* who = who_answers(args[i])) return answered(who, tensor, args, n, names, callable);
-  const bool by_function = callable.scope == Scope::both && !self;
-  try {
-    // A function's first argument takes the place of a method's tensor; it may be given as input=.
-    if (by_function && n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
-    return run(Call{self, args, n, names, &callable});
-  } catch (const Answered& element) {
-    return answered(element.who, tensor, args, n, names, callable);
-  }
-}
-
-// Out of line, because it has 1280 callers: an entry point for each callable and each of its two forms.
-[[gnu::noinline]] PyObject* call_guarded(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
-                                         const Callable& callable) {
-  return public_call([&] { return guarded([&] { return call(self, args, n, names, callable); }); });
-}
 
 // CPython gives a C function no argument of its own, so each callable has an entry point that knows its number.
 template <size_t i>
 PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_guarded(self, args, n, names, callables_added[i]);
+  const Callable& callable = callables_added[i];
+  return dispatch({self, args, n, names, &callable}, callable.as_method);
+}
+// A function's first argument takes the place of a method's tensor; it may be given as input=.
+template <size_t i>
+PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const Callable& callable = callables_added[i];
+  const Py_ssize_t first = n > 0;
+  return dispatch({first ? args[0] : nullptr, args + first, n - first, names, &callable}, callable.as_function);
 }
 template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_guarded(nullptr, args, n, names, callables_added[i]);
+  const Callable& callable = callables_added[i];
+  return dispatch({nullptr, args, n, names, &callable}, callable.as_function);
 }
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
@@ -121,10 +54,15 @@ constexpr auto methods_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{method<i>...};
 }
 template <size_t... i>
+constexpr auto tensor_functions_of(std::index_sequence<i...>) {
+  return std::array<Fast, sizeof...(i)>{tensor_function<i>...};
+}
+template <size_t... i>
 constexpr auto functions_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{function<i>...};
 }
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
+constexpr auto tensor_function_table = tensor_functions_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 
 const char* document(const Callable& callable, const std::string& self) {
@@ -163,6 +101,17 @@ void note_autocast(PyObject* module, const Callable& callable) {
 
 }  // namespace
 
+bool names_function(std::string_view word) {
+  static const auto* names = [] {
+    auto* all = new std::unordered_set<std::string_view>;
+    for (const OpInfo* op : all_ops()) all->insert(op->name);
+    for (size_t i = 0; i < rows_used; ++i)
+      if (callables_added[i].scope != Scope::function) all->insert(callables_added[i].name);
+    return all;
+  }();
+  return names->contains(word);
+}
+
 PyObject* of_complex(const char* name, PyObject* a, PyObject* b) {
   Object asked(check(PyObject_GetAttrString(module_of_functions, name)));
   Object arguments(check(PyTuple_Pack(2, a, b))), keywords(check(PyDict_New()));
@@ -186,14 +135,16 @@ void add(PyObject* module, const Callable& row) {
     definitions.push_back({callable.name, as_function(method_table[i]), flags, document(callable, "self")});
     Object descriptor(check(PyDescr_NewMethod(tensor_type, &definitions.back())));
     check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), callable.name, descriptor.get()));
+    callable.as_method = descriptor.release();
     note(module, "_methods", callable);
   }
   if (function) {
     Object module_name(check(PyUnicode_FromString("spirograd")));
-    definitions.push_back({callable.name, as_function(method ? function_table[i] : method_table[i]), flags,
+    definitions.push_back({callable.name, as_function(method ? tensor_function_table[i] : function_table[i]), flags,
                            document(callable, method ? "input" : "")});
     Object f(check(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get())));
     check(PyModule_AddObjectRef(module, callable.name, f.get()));
+    callable.as_function = f.release();
     note(module, method ? "_tensor_functions" : "_functions", callable);
   }
 }

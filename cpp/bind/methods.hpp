@@ -5,6 +5,7 @@
 // Threads: the GIL is held.
 #pragma once
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/device_id.hpp"
@@ -35,11 +36,16 @@ struct Callable {
   Scope scope = Scope::both;
   Autocast autocast = Autocast::none;
   const OpInfo* op = nullptr;  // of a callable made from the op table
+  // The objects by which Python knows it, which classes and interceptors of calls are given.
+  mutable PyObject *as_method = nullptr, *as_function = nullptr;
 
   Callable() = default;
   // What differs from the signature of that name does not compile, where the callable is a constant.
   constexpr Callable(std::string_view name, Body body, Autocast autocast = Autocast::none)
       : Callable(checked(name, body.types), body, autocast) {}
+  // An operator or an attribute of the type, which has no entry in the stub: dispatch.hpp makes it.
+  constexpr Callable(const char* slot, Body body, Autocast autocast, Scope scope)
+      : name(slot), body(body), scope(scope), autocast(autocast) {}
 
  private:
   constexpr Callable(size_t number, Body body, Autocast autocast)
@@ -56,6 +62,8 @@ template <size_t n>
 void add_callables(PyObject* module, const Callable (&callables)[n]) {
   add_callables(module, callables, n);
 }
+
+bool names_function(std::string_view word);  // whether a method, a function of tensors or an op has this name
 
 void add_op_table(PyObject* module);         // pointwise.cpp: a callable for each pointwise op
 void add_composites(PyObject* module);       // ops.cpp
@@ -81,7 +89,6 @@ void add_compile(PyObject* module);          // compile.cpp
 void add_profile(PyObject* module);          // profile.cpp
 void add_distributed(PyObject* module);      // distributed.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
-void add_observer(PyObject* module);         // observer.cpp
 void add_complex(PyObject* module);          // answers.cpp
 void add_calls(PyObject* module);            // calls.cpp
 void add_clocks(PyObject* module);           // clocks.cpp

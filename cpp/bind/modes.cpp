@@ -1,4 +1,4 @@
-// The Python type of context managers that change what a thread does: whether it records gradients, infers, casts. Entering
+// The Python type of context managers that change what a thread does: whether it records gradients, infers, casts, who sees its calls. Entering
 // and leaving run no line of Python's, so an interrupt cannot come between and leave a mode on.
 #include <new>
 #include <optional>
@@ -6,6 +6,7 @@
 
 #include "bind/autocast.hpp"
 #include "bind/bound.hpp"
+#include "bind/dispatch.hpp"
 #include "graph/grad.hpp"
 
 namespace sg::bind {
@@ -16,12 +17,14 @@ thread_local bool inferring = false;
 struct Modes {
   bool grad, inference;
   HalfTypes halves;
+  Interceptors interceptors;
 };
-Modes present() { return {grad_enabled(), inferring, half_types()}; }
+Modes present() { return {grad_enabled(), inferring, half_types(), interceptors()}; }
 void restore(const Modes& m) {
   set_grad_enabled(m.grad);
   inferring = m.inference;
   half_types() = m.halves;
+  set_interceptors(m.interceptors);
 }
 
 // What a mode changes; none: it stays.
@@ -29,10 +32,14 @@ struct Change {
   std::optional<bool> grad, inference;
   std::optional<size_t> kind;  // of the device whose half type it sets: 0 is the CPU, 1 a GPU
   std::optional<DType> half;   // none: off
+  Interceptors interceptor;    // one more that sees calls
+  bool alone = false;          // whether none of those that are open sees calls
   void make() const {
     if (grad) set_grad_enabled(*grad);
     if (inference) inferring = *inference;
     if (kind) half_types()[*kind] = half;
+    if (alone) set_interceptors(nullptr);
+    if (interceptor) set_interceptors(with_interceptor(interceptor.get()));
   }
 };
 
@@ -61,17 +68,19 @@ void release(PyObject* self) {
 
 int begin(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> int {
-    static const char* names[] = {"grad", "inference", "kind", "half", "from_here", nullptr};
-    PyObject *grad = Py_None, *inference = Py_None, *kind = Py_None, *half = Py_None;
-    int from_here = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOp:_Mode", const_cast<char**>(names), &grad, &inference,
-                                     &kind, &half, &from_here))
+    static const char* names[] = {"grad", "inference", "kind", "half", "interceptor", "alone", "from_here", nullptr};
+    PyObject *grad = Py_None, *inference = Py_None, *kind = Py_None, *half = Py_None, *interceptor = Py_None;
+    int alone = 0, from_here = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOOpp:_Mode", const_cast<char**>(names), &grad, &inference,
+                                     &kind, &half, &interceptor, &alone, &from_here))
       throw PythonError();
     Content& c = content_of(self);
     if (given(grad)) c.change.grad = to_bool(grad);
     if (given(inference)) c.change.inference = to_bool(inference);
     if (given(kind)) c.change.kind = static_cast<size_t>(to_int("_Mode", kind));
     if (given(half)) c.change.half = to_dtype("_Mode", half);
+    if (given(interceptor)) c.change.interceptor = shared(Py_NewRef(interceptor));
+    c.change.alone = alone != 0;
     if (!from_here) return 0;
     c.outside = present();
     c.change.make();

@@ -60,7 +60,6 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_profile(m);
     sg::bind::add_distributed(m);
     sg::bind::add_glsl(m);
-    sg::bind::add_observer(m);
     sg::bind::add_complex(m);
     sg::bind::add_calls(m);
     sg::bind::add_clocks(m);

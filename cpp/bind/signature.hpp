@@ -28,7 +28,8 @@ enum Kind : uint16_t {
   kAnything = 2047
 };
 
-enum class Scope : uint8_t { method, function, both };
+// slot: an operator or an attribute of the type, which dispatch.hpp makes.
+enum class Scope : uint8_t { method, function, both, slot };
 
 struct Signature {
   std::string_view name;

@@ -5,12 +5,11 @@
 #include <string_view>
 
 #include "bind/arguments.hpp"
-#include "bind/autocast.hpp"
 #include "bind/cycles.hpp"
 #include "bind/device.hpp"
+#include "bind/dispatch.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
-#include "bind/observer.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -23,12 +22,6 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 
 DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
 
-// Operators do not pass through the table of callables, so the few that autocast changes say so here.
-template <Binary op, Autocast wanted>
-Tensor cast_first(const Tensor& a, const Tensor& b) {
-  return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
-}
-
 // A list is no tensor, and repeats itself as often as an integer says.
 void refuse_list(const std::string_view op, PyObject* other, const Tensor& x) {
   if (op == "eq" || op == "ne" || !(PyList_Check(other) || PyTuple_Check(other))) return;
@@ -38,59 +31,57 @@ void refuse_list(const std::string_view op, PyObject* other, const Tensor& x) {
 }
 
 // `name`: of the function that takes complex numbers, too.
-template <Binary op, OperatorName name = "">
-PyObject* binary(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
-    if constexpr (name.text[0] != 0)
-      if (is_complex(a) || is_complex(b)) return of_complex(name.text, a, b);
-    Tensor room_a, room_b;
-    const DeviceId device = device_of_either(a, b);
-    const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
-    if (x && y) return wrap(op(*x, *y));
-    if constexpr (name.text[0] != 0) refuse_list(name.text, x ? b : a, x ? *x : *y);
-    Py_RETURN_NOTIMPLEMENTED;
-  });
-}
-
-PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<cast_first<sg::pow, Autocast::wide>, "pow">(a, b);
+template <Binary op, Name name = "">
+PyObject* binary(const Call& call) {
+  PyObject *const a = call.self, *const b = call.values[0];
+  if constexpr (name.text[0] != 0)
+    if (is_complex(a) || is_complex(b)) return of_complex(name.text, a, b);
+  Tensor room_a, room_b;
+  const DeviceId device = device_of_either(a, b);
+  const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
+  if (x && y) return wrap(op(*x, *y));
+  if constexpr (name.text[0] != 0) refuse_list(name.text, x ? b : a, x ? *x : *y);
+  Py_RETURN_NOTIMPLEMENTED;
 }
 
 template <Binary op>
-PyObject* in_place(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
-    Tensor room;
-    const Tensor& x = unwrap(a);
-    const Tensor* y = operand(b, room, x.device());
-    if (PyComplex_Check(b))
-      fail<TypeError>("in-place operator",
-                      std::string("a complex number does not fit into a tensor of ") + name_of(x.dtype()),
-                      "write x = x * z");
-    if (!y) Py_RETURN_NOTIMPLEMENTED;
-    rewrite_(x, [&](const Tensor& before) { return fitting("in-place operator", x, op(before, *y)); });
-    run_small(x);
-    return Py_NewRef(a);
-  });
-}
-
-PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return in_place<sg::pow>(a, b);
+PyObject* in_place(const Call& call) {
+  Tensor room;
+  const Tensor& x = unwrap(call.self);
+  PyObject* const b = call.values[0];
+  const Tensor* y = operand(b, room, x.device());
+  if (PyComplex_Check(b))
+    fail<TypeError>("in-place operator",
+                    std::string("a complex number does not fit into a tensor of ") + name_of(x.dtype()),
+                    "write x = x * z");
+  if (!y) Py_RETURN_NOTIMPLEMENTED;
+  rewrite_(x, [&](const Tensor& before) { return fitting("in-place operator", x, op(before, *y)); });
+  run_small(x);
+  return Py_NewRef(call.self);
 }
 
 template <Tensor (*op)(const Tensor&)>
-PyObject* unary(PyObject* a) {
-  return guarded([&] { return wrap(op(unwrap(a))); });
+PyObject* unary(const Call& call) {
+  return wrap(op(unwrap(call.self)));
 }
 
+template <Name name, Binary op, Name function = "", Autocast autocast = Autocast::none>
+using Operator = Slot<name, binary<op, function>, autocast>;
+template <Name name, Binary op>
+using InPlace = Slot<name, in_place<op>>;
+template <Name name, Tensor (*op)(const Tensor&)>
+using Unary = Slot<name, unary<op>>;
+
+using FloorDivide = Operator<"__floordiv__", sg::floor_divide>;
+using Remainder = Operator<"__mod__", sg::remainder>;
+using GetItem = Slot<"__getitem__", get_item>;
+using SetItem = Slot<"__setitem__", set_item>;
+
 PyObject* divided(PyObject* a, PyObject* b) {
-  return public_call([&]() -> PyObject* {
-    Object quotient(binary<sg::floor_divide>(a, b));
-    if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
-    Object rest(binary<sg::remainder>(a, b));
-    return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
-  });
+  Object quotient(FloorDivide::two(a, b));
+  if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
+  Object rest(Remainder::two(a, b));
+  return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
 }
 
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
@@ -98,17 +89,17 @@ PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_LT:
-      return seen<"__lt__", binary<(sg::operator<)>>(a, b);
+      return Operator<"__lt__", (sg::operator<)>::two(a, b);
     case Py_LE:
-      return seen<"__le__", binary<(sg::operator<=)>>(a, b);
+      return Operator<"__le__", (sg::operator<=)>::two(a, b);
     case Py_GT:
-      return seen<"__gt__", binary<(sg::operator>)>>(a, b);
+      return Operator<"__gt__", (sg::operator>)>::two(a, b);
     case Py_GE:
-      return seen<"__ge__", binary<(sg::operator>=)>>(a, b);
+      return Operator<"__ge__", (sg::operator>=)>::two(a, b);
     case Py_EQ:
-      return seen<"__eq__", binary<static_cast<Binary>(sg::operator==), "eq">>(a, b);
+      return Operator<"__eq__", static_cast<Binary>(sg::operator==), "eq">::two(a, b);
     default:
-      return seen<"__ne__", binary<static_cast<Binary>(sg::operator!=), "ne">>(a, b);
+      return Operator<"__ne__", static_cast<Binary>(sg::operator!=), "ne">::two(a, b);
   }
 }
 
@@ -214,18 +205,18 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
-int seen_set_item(PyObject* self, PyObject* key, PyObject* value) {
-  const int failed = public_call([&] { return set_item(self, key, value); });
-  if (failed || !observer) return failed;
-  Object told(observed("__setitem__", {self, key, value}, Py_NewRef(Py_None)));
-  return told ? 0 : -1;
+int assign(PyObject* self, PyObject* key, PyObject* value) {
+  return guarded([&] {
+    if (!value) fail<TypeError>("delitem", "elements of a tensor cannot be deleted", "slice what you want to keep");
+    PyObject* const values[] = {key, value};
+    const Object done(dispatch_slot({self, values, 2, nullptr, &SetItem::callable}));
+    return done ? 0 : -1;
+  });
 }
 
-PyObject* seen_get_row(PyObject* self, Py_ssize_t row) {
-  PyObject* result = public_call([&] { return get_row(self, row); });
-  if (!result || !observer) return result;
-  Object key(PyLong_FromSsize_t(row));
-  return observed("__getitem__", {self, key.get()}, result);
+PyObject* row(PyObject* self, Py_ssize_t i) {
+  const Object key(PyLong_FromSsize_t(i));
+  return key ? GetItem::two(self, key.get()) : nullptr;
 }
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
@@ -300,38 +291,38 @@ const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId dev
 
 void add_tensor_type(PyObject* module) {
   PyType_Slot slots[] = {
-      slot(Py_nb_add, seen<"__add__", binary<sg::add, "add">>),
-      slot(Py_nb_subtract, seen<"__sub__", binary<sg::sub, "sub">>),
-      slot(Py_nb_multiply, seen<"__mul__", binary<sg::mul, "mul">>),
-      slot(Py_nb_true_divide, seen<"__truediv__", binary<sg::div, "div">>),
-      slot(Py_nb_power, seen<"__pow__", power>),
-      slot(Py_nb_matrix_multiply, seen<"__matmul__", binary<cast_first<sg::matmul, Autocast::narrow>, "matmul">>),
-      slot(Py_nb_negative, seen<"__neg__", unary<sg::neg>>),
+      slot(Py_nb_add, Operator<"__add__", sg::add, "add">::two),
+      slot(Py_nb_subtract, Operator<"__sub__", sg::sub, "sub">::two),
+      slot(Py_nb_multiply, Operator<"__mul__", sg::mul, "mul">::two),
+      slot(Py_nb_true_divide, Operator<"__truediv__", sg::div, "div">::two),
+      slot(Py_nb_power, Operator<"__pow__", sg::pow, "pow", Autocast::wide>::power),
+      slot(Py_nb_matrix_multiply, Operator<"__matmul__", sg::matmul, "matmul", Autocast::narrow>::two),
+      slot(Py_nb_negative, Unary<"__neg__", sg::neg>::one),
       slot(Py_nb_positive, positive),
 
-      slot(Py_nb_absolute, seen<"__abs__", unary<sg::abs>>),
-      slot(Py_nb_inplace_add, seen<"__iadd__", in_place<sg::add>>),
-      slot(Py_nb_inplace_subtract, seen<"__isub__", in_place<sg::sub>>),
-      slot(Py_nb_inplace_multiply, seen<"__imul__", in_place<sg::mul>>),
-      slot(Py_nb_inplace_true_divide, seen<"__itruediv__", in_place<sg::div>>),
-      slot(Py_nb_inplace_power, seen<"__ipow__", in_place_power>),
-      slot(Py_nb_floor_divide, seen<"__floordiv__", binary<sg::floor_divide>>),
-      slot(Py_nb_remainder, seen<"__mod__", binary<sg::remainder>>),
+      slot(Py_nb_absolute, Unary<"__abs__", sg::abs>::one),
+      slot(Py_nb_inplace_add, InPlace<"__iadd__", sg::add>::two),
+      slot(Py_nb_inplace_subtract, InPlace<"__isub__", sg::sub>::two),
+      slot(Py_nb_inplace_multiply, InPlace<"__imul__", sg::mul>::two),
+      slot(Py_nb_inplace_true_divide, InPlace<"__itruediv__", sg::div>::two),
+      slot(Py_nb_inplace_power, InPlace<"__ipow__", sg::pow>::power),
+      slot(Py_nb_floor_divide, FloorDivide::two),
+      slot(Py_nb_remainder, Remainder::two),
       slot(Py_nb_divmod, divided),
 
-      slot(Py_nb_and, seen<"__and__", binary<sg::bitwise_and>>),
-      slot(Py_nb_or, seen<"__or__", binary<sg::bitwise_or>>),
-      slot(Py_nb_xor, seen<"__xor__", binary<sg::bitwise_xor>>),
-      slot(Py_nb_lshift, seen<"__lshift__", binary<sg::bitwise_left_shift>>),
-      slot(Py_nb_rshift, seen<"__rshift__", binary<sg::bitwise_right_shift>>),
-      slot(Py_nb_invert, seen<"__invert__", unary<sg::bitwise_not>>),
-      slot(Py_nb_inplace_floor_divide, seen<"__ifloordiv__", in_place<sg::floor_divide>>),
-      slot(Py_nb_inplace_remainder, seen<"__imod__", in_place<sg::remainder>>),
-      slot(Py_nb_inplace_and, seen<"__iand__", in_place<sg::bitwise_and>>),
-      slot(Py_nb_inplace_or, seen<"__ior__", in_place<sg::bitwise_or>>),
-      slot(Py_nb_inplace_xor, seen<"__ixor__", in_place<sg::bitwise_xor>>),
-      slot(Py_nb_inplace_lshift, seen<"__ilshift__", in_place<sg::bitwise_left_shift>>),
-      slot(Py_nb_inplace_rshift, seen<"__irshift__", in_place<sg::bitwise_right_shift>>),
+      slot(Py_nb_and, Operator<"__and__", sg::bitwise_and>::two),
+      slot(Py_nb_or, Operator<"__or__", sg::bitwise_or>::two),
+      slot(Py_nb_xor, Operator<"__xor__", sg::bitwise_xor>::two),
+      slot(Py_nb_lshift, Operator<"__lshift__", sg::bitwise_left_shift>::two),
+      slot(Py_nb_rshift, Operator<"__rshift__", sg::bitwise_right_shift>::two),
+      slot(Py_nb_invert, Unary<"__invert__", sg::bitwise_not>::one),
+      slot(Py_nb_inplace_floor_divide, InPlace<"__ifloordiv__", sg::floor_divide>::two),
+      slot(Py_nb_inplace_remainder, InPlace<"__imod__", sg::remainder>::two),
+      slot(Py_nb_inplace_and, InPlace<"__iand__", sg::bitwise_and>::two),
+      slot(Py_nb_inplace_or, InPlace<"__ior__", sg::bitwise_or>::two),
+      slot(Py_nb_inplace_xor, InPlace<"__ixor__", sg::bitwise_xor>::two),
+      slot(Py_nb_inplace_lshift, InPlace<"__ilshift__", sg::bitwise_left_shift>::two),
+      slot(Py_nb_inplace_rshift, InPlace<"__irshift__", sg::bitwise_right_shift>::two),
       slot(Py_nb_bool, truth),
 
       slot(Py_nb_float, as_float),
@@ -342,14 +333,14 @@ void add_tensor_type(PyObject* module) {
 
       slot(Py_tp_richcompare, compare),
 
-      slot(Py_mp_subscript, seen<"__getitem__", get_item>),
-      slot(Py_mp_ass_subscript, seen_set_item),
+      slot(Py_mp_subscript, GetItem::two),
+      slot(Py_mp_ass_subscript, assign),
 
       slot(Py_mp_length, length),
 
       slot(Py_sq_length, length),
 
-      slot(Py_sq_item, seen_get_row),
+      slot(Py_sq_item, row),
 
       slot(Py_sq_contains, contains),
 

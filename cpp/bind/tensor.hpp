@@ -7,6 +7,8 @@
 
 namespace sg::bind {
 
+struct Call;
+
 struct PyTensor {
   PyObject_HEAD Tensor value;
   PyObject* weak_references;
@@ -31,12 +33,11 @@ bool number(PyObject* o, Tensor& out);
 
 void add_tensor_type(PyObject* module);
 // Slots of the type, by file.
-extern PyGetSetDef tensor_attributes[];             // attributes.cpp
-PyObject* get_item(PyObject* self, PyObject* key);  // index.cpp
+extern PyGetSetDef tensor_attributes[];  // attributes.cpp
+PyObject* get_item(const Call& call);    // index.cpp
+PyObject* set_item(const Call& call);
 void set_legacy_keys(bool on);
 Tensor legacy_mask(const Tensor& index);  // an index of uint8 as bool, where keys are legacy ones
-int set_item(PyObject* self, PyObject* key, PyObject* value);
-PyObject* get_row(PyObject* self, Py_ssize_t row);
 Py_ssize_t length(PyObject* self);
 PyObject* grad_fn_object(const Ref<GradNode>& fn);  // autograd.cpp
 

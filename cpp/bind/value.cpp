@@ -337,9 +337,9 @@ PyObject* call_type(PyObject* type, PyObject* const* args, size_t flags, PyObjec
       *fields[k] = args[count + i];
     }
     Object children;
-    Node* n = make(call, children);
+    Node* n = make(given, children);
     PyObject* self = attach(new_object(reinterpret_cast<PyTypeObject*>(type)), n);
-    describe(self, call);
+    describe(self, given);
     return self;
   });
 }

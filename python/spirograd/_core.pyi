@@ -231,6 +231,8 @@ class _Mode:
         inference: builtins.bool | None = None,
         kind: builtins.int | None = None,
         half: dtype | None = None,
+        interceptor: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        alone: builtins.bool = False,
         from_here: builtins.bool = False,
     ) -> None: ...
     def __enter__(self) -> Any: ...
@@ -369,11 +371,10 @@ def _autocast() -> tuple[dtype | None, dtype | None]:
 def _set_autocast(cpu: DTypeLike | None, gpu: DTypeLike | None) -> None:
     """Sets them."""
 
-def _autocast_to(input: Tensor, narrow: builtins.bool) -> Tensor:
-    """The tensor in the type that products (narrow) or sums get under the open autocast."""
-
-def _set_observer(function: Callable[[str, tuple[Any, ...], dict[str, Any], Any], None] | None) -> None:
-    """Is told of every call from now on; None: nobody is."""
+def _autocast_arguments(
+    arguments: tuple[Any, ...], keywords: dict[str, Any], narrow: builtins.bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with their tensors in the type that products (narrow) or sums get under the open autocast."""
 
 def _set_complex(type: Any) -> None:
     """The class that answers for complex numbers and arrays, from its module."""

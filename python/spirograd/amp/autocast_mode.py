@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from .. import _core
 from .._core import Device
-from ..base import casts
 from ..base.types import DTypeLike
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,7 +60,6 @@ class autocast(_core._Mode):
         if half not in (_core.float16, _core.bfloat16):
             raise TypeError(f"autocast: dtype {half} is not a half type; use float16 or bfloat16")
         self._kind, self._dtype = kind, half if enabled else None
-        casts.used = True
         super().__init__(kind=kind, half=self._dtype)
 
     def __call__(self, function: F) -> F:

@@ -7,27 +7,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
-from .._core import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-used = False  # whether autocast was ever used; if not, nothing is checked
 
-
-def _converted(x: Any, to_half: bool) -> Any:
-    """A tensor, or those in a list or tuple, in the type of the open autocast or in float32."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(_converted(item, to_half) for item in x)
-    return _core._autocast_to(x, to_half) if isinstance(x, Tensor) else x
-
-
-def _marked(function: F, to_half: bool) -> F:
+def _marked(function: F, narrow: bool) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not used:
-            return function(*args, **kwargs)
-        args = tuple(_converted(x, to_half) for x in args)
-        return function(*args, **{k: _converted(x, to_half) for k, x in kwargs.items()})
+        args, kwargs = _core._autocast_arguments(args, kwargs, narrow)
+        return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
 
@@ -47,12 +35,9 @@ def exact(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not used or (before := _core._autocast()) == (None, None):
+        if _core._autocast() == (None, None):
             return function(*args, **kwargs)
-        try:
-            _core._set_autocast(None, None)
+        with _core._Mode(kind=0), _core._Mode(kind=1):
             return function(*args, **kwargs)
-        finally:
-            _core._set_autocast(*before)
 
     return call  # type: ignore[return-value]

@@ -20,7 +20,7 @@ from .recurrent import KINDS, forward_of
 from .tracer import Tracer
 
 LARGEST = 1 << 31  # bytes of a model in one file
-_one_at_a_time = threading.Lock()  # the process has one observer
+_one_at_a_time = threading.Lock()  # recurrent layers have another forward() meanwhile
 
 
 def export(

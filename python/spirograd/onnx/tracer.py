@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +26,6 @@ class Tracer:
 
     def __init__(self, graph: Graph, inputs: dict[str, Tensor], names: dict[int, str]) -> None:
         self.graph, self.names = graph, names
-        self._thread = threading.get_ident()
         self._values: dict[int, Value] = {}
         self._kept: list[Any] = []  # so that no id is used twice
         self._constants: dict[int, Value] = {}
@@ -41,20 +39,14 @@ class Tracer:
     @contextmanager
     def following(self) -> Iterator[None]:
         """Follows the calls inside."""
-        _core._set_observer(self)
-        try:
+        with _core._Mode(interceptor=self):
             yield
-        finally:
-            _core._set_observer(None)
 
     @contextmanager
     def looking_away(self) -> Iterator[None]:
         """Follows no call inside."""
-        _core._set_observer(None)
-        try:
+        with _core._Mode(alone=True):
             yield
-        finally:
-            _core._set_observer(self)
 
     def bind(self, x: Tensor, value: Value) -> None:
         """Notes that a tensor is this value."""
@@ -113,8 +105,15 @@ class Tracer:
             return {k: self.converted(v) for k, v in tree.items()}
         return tree
 
-    def __call__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if name in IGNORED or threading.get_ident() != self._thread:
+    def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = function(*args, **kwargs)
+        if result is not NotImplemented:
+            self._note(function.__name__, args, kwargs, result)
+        return result
+
+    def _note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Writes what a call did."""
+        if name in IGNORED:
             return
         written = _written(name)
         if not self.depends((args, kwargs)):
@@ -149,9 +148,8 @@ class Tracer:
         if id(target) not in self._values:
             if id(target) not in self._fresh:
                 raise Error(f"onnx.export: {name} writes into a tensor that was made outside the model; {UNFOLLOWED}")
-            with self.looking_away():
-                before = self._fresh[id(target)]()
-                self.bind(target, self.graph.constant(array_of(before), target.dtype.name))
+            before = self._fresh[id(target)]()
+            self.bind(target, self.graph.constant(array_of(before), target.dtype.name))
         self._stale.pop(id(target), None)
         call = Call(self.graph, name, target, args, kwargs)
         value = OPERATIONS[name](call, *self.converted(args), **self.converted(kwargs))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import Tensor
+from ...base.tree import flatten
 from ..graph import Value, promoted
 from .call import COMPARISONS, OPERATIONS, Call, Operation, op
 
@@ -205,9 +207,17 @@ def _(c: Call, x: Value, dim: int, dtype: Any = None) -> Value:
 
 # ---- types and copies ------------------------------------------------------------------------------------------------
 @op("to", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool")
-@op("_autocast_to")
 def _(c: Call, x: Value, *args: Any, **kwargs: Any) -> Value:
     return c.graph.cast(x, c.dtype)
+
+
+@op("_autocast_arguments")
+def _(c: Call, args: Any, kwargs: Any, narrow: bool) -> list[Value | None]:
+    results = [x for x in flatten(c.result)[0] if isinstance(x, Tensor)]
+    values = [x for x in flatten((args, kwargs))[0] if isinstance(x, (Value, Tensor))]
+    return [
+        c.graph.cast(v, x.dtype.name) if isinstance(v, Value) else None for v, x in zip(values, results, strict=True)
+    ]
 
 
 @op("detach", "clone", "contiguous", "_snapshot", "_stored", "data", "cpu", "gpu", "cuda", "positive", "__copy__")
