@@ -161,15 +161,17 @@ __all__ += ["no_grad", "set_grad_enabled", *_lazy, *_elsewhere]
 __all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _lazy:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _elsewhere:
-        module, _, attribute = _elsewhere[name].rpartition(".")
-        return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
-    if name == "cuda":
-        raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers would allow every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _lazy:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name in _elsewhere:
+            module, _, attribute = _elsewhere[name].rpartition(".")
+            return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
+        if name == "cuda":
+            raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if "einops" in sys.modules:  # imported before: its functions take tensors

@@ -2,13 +2,14 @@
 # (cpp/cmake/signatures.py), and installs it with all docstrings written out.
 import builtins
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from typing import Any, TypeVar, final
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 
 from .base.types import DeviceLike, DTypeLike
 
 _T = TypeVar("_T", bound=Tensor)
+_Number: TypeAlias = builtins.int | builtins.float | builtins.bool
 _Rows = dict[str, tuple[str, str, str]]  # parameters, result, doc
 _methods: _Rows
 _functions: _Rows
@@ -133,7 +134,8 @@ class Device:
     @property
     def features(self) -> dict[str, str]:
         """What kernels use."""
-    def __enter__(self) -> Device: ...
+    def __enter__(self) -> Device:
+        """Makes it the default device inside a `with`."""
     def __exit__(self, *_: object) -> None: ...
     # Last: its name hides the builtin from what follows.
     @staticmethod
@@ -275,6 +277,10 @@ class _Update:
         found_inf: Tensor | None,
     ) -> None: ...
 
+class _ValuesAndIndices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class Value:
     """A number that remembers how it was made: micrograd's Value, in float64, on the CPU or a GPU.
 
@@ -288,10 +294,15 @@ class Value:
     """
 
     data: builtins.float
+    """The number. Writing it changes no node that was computed from the old one."""
     grad: builtins.float
+    """d root / d self, summed over the calls of backward()."""
     label: str
+    """A name for pictures."""
     _op: str
+    """The operation that made the node, '' for a leaf."""
     _backward: Callable[[], Any]
+    """A function that adds this node's part to its operands' gradients."""
     def __init__(
         self,
         data: Any,
@@ -314,8 +325,10 @@ class Value:
         """The value on the CPU; the graph goes on through it."""
     def item(self) -> builtins.float:
         """The number."""
-    def __format__(self, spec: str, /) -> str: ...
-    def __round__(self, digits: builtins.int | None = None, /) -> Any: ...
+    def __format__(self, spec: str, /) -> str:
+        """The number in this format."""
+    def __round__(self, digits: builtins.int | None = None, /) -> Any:
+        """The number, rounded."""
     def __lt__(self, other: Any) -> builtins.bool: ...
     def __le__(self, other: Any) -> builtins.bool: ...
     def __gt__(self, other: Any) -> builtins.bool: ...
@@ -722,8 +735,11 @@ class Tensor:
     def _version(self) -> builtins.int:
         """How often the tensor's memory was written in place."""
     requires_grad: builtins.bool
+    """Whether backward() reaches the tensor."""
     grad: Tensor | None
+    """The gradient collected by backward(), or None."""
     data: Tensor
+    """The tensor without its place in the gradient graph; may be replaced."""
     __array_ufunc__: Callable[..., Any] | None
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
@@ -1009,8 +1025,8 @@ class Tensor:
         """The same values on the CPU."""
     def cuda(self, device: Any = None) -> Tensor:
         """Raises DeviceUnavailableError: use .to("gpu")."""
-    def cummax(self, dim: builtins.int) -> tuple[Tensor, Tensor]: ...
-    def cummin(self, dim: builtins.int) -> tuple[Tensor, Tensor]: ...
+    def cummax(self, dim: builtins.int) -> _ValuesAndIndices: ...
+    def cummin(self, dim: builtins.int) -> _ValuesAndIndices: ...
     def cumprod(self, dim: builtins.int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     def cumsum(self, dim: builtins.int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     def data_ptr(self) -> builtins.int:
@@ -1139,7 +1155,7 @@ class Tensor:
     def isfinite(self) -> Tensor: ...
     def isinf(self) -> Tensor: ...
     def isnan(self) -> Tensor: ...
-    def item(self) -> Any:
+    def item(self) -> _Number:
         """The value of a tensor of one element, as a Python number."""
     def item_async(self) -> Coroutine[Any, Any, Any]:
         """item() for `await`, as in a server or a cell of a notebook.
@@ -1155,7 +1171,9 @@ class Tensor:
             3
         """
     def kron(self, other: Tensor) -> Tensor: ...
-    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any: ...
+    def kthvalue(
+        self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
+    ) -> _ValuesAndIndices: ...
     def le(self, other: Tensor | builtins.float) -> Tensor: ...
     less_equal = le
     def lerp(self, end: Tensor, weight: Tensor | builtins.float) -> Tensor: ...
@@ -1187,13 +1205,22 @@ class Tensor:
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor: ...
     def masked_select(self, mask: Tensor) -> Tensor: ...
     def matmul(self, other: Tensor) -> Tensor: ...
+    @overload
+    def max(self) -> Tensor: ...
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+    @overload
+    def max(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def max(self, *, other: Tensor) -> Tensor: ...
+    @overload
     def max(
         self,
         dim: builtins.int | Tensor | None = None,
         keepdim: builtins.bool | None = None,
         *,
         other: Tensor | None = None,
-    ) -> Any: ...
+    ) -> Tensor | _ValuesAndIndices: ...
     def maximum(self, other: Tensor | builtins.float) -> Tensor: ...
     def maximum_(self, other: Tensor | builtins.float) -> Tensor: ...
     def mean(
@@ -1203,14 +1230,28 @@ class Tensor:
         *,
         dtype: DTypeLike | None = None,
     ) -> Tensor: ...
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any: ...
+    @overload
+    def median(self) -> Tensor: ...
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+    @overload
+    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor | _ValuesAndIndices: ...
+    @overload
+    def min(self) -> Tensor: ...
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+    @overload
+    def min(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def min(self, *, other: Tensor) -> Tensor: ...
+    @overload
     def min(
         self,
         dim: builtins.int | Tensor | None = None,
         keepdim: builtins.bool | None = None,
         *,
         other: Tensor | None = None,
-    ) -> Any: ...
+    ) -> Tensor | _ValuesAndIndices: ...
     def minimum(self, other: Tensor | builtins.float) -> Tensor: ...
     def minimum_(self, other: Tensor | builtins.float) -> Tensor: ...
     def mm(self, mat2: Tensor) -> Tensor: ...
@@ -1245,7 +1286,14 @@ class Tensor:
         *,
         dtype: DTypeLike | None = None,
     ) -> Tensor: ...
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any: ...
+    @overload
+    def nanmedian(self) -> Tensor: ...
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+    @overload
+    def nanmedian(
+        self, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> Tensor | _ValuesAndIndices: ...
     def nanquantile(
         self,
         q: Tensor | builtins.float,
@@ -1334,7 +1382,12 @@ class Tensor:
             >>> sg.arange(3).new_zeros(2).tolist()
             [0, 0]
         """
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    @overload
+    def nonzero(self, *, as_tuple: builtins.bool = False) -> Tensor | tuple[Tensor, ...]: ...
     def norm(
         self,
         p: builtins.float | str | None = "fro",
@@ -1522,10 +1575,17 @@ class Tensor:
     def sin_(self) -> Tensor: ...
     def sinh(self) -> Tensor: ...
     def sinh_(self) -> Tensor: ...
-    def size(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def size(self) -> tuple[builtins.int, ...]: ...
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int: ...
+    @overload
+    def size(self, dim: builtins.int | None = None) -> builtins.int | tuple[builtins.int, ...]:
         """The shape, or the size of one dimension."""
     def softmax(self, dim: builtins.int, dtype: DTypeLike | None = None) -> Tensor: ...
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Any: ...
+    def sort(
+        self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False
+    ) -> _ValuesAndIndices: ...
     def split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]: ...
@@ -1553,7 +1613,12 @@ class Tensor:
     ) -> tuple[Tensor, ...]: ...
     def storage_offset(self) -> builtins.int:
         """Elements of the memory before the first one."""
-    def stride(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def stride(self) -> tuple[builtins.int, ...]: ...
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int: ...
+    @overload
+    def stride(self, dim: builtins.int | None = None) -> builtins.int | tuple[builtins.int, ...]:
         """Elements from one position to the next, for each dimension or for one."""
     def sub(self, other: Tensor | builtins.float, *, alpha: builtins.float = 1) -> Tensor: ...
     subtract = sub
@@ -1613,7 +1678,7 @@ class Tensor:
         """The values as nested lists of Python numbers."""
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
-    ) -> Any: ...
+    ) -> _ValuesAndIndices: ...
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
     swapdims = transpose
     def tril(self, diagonal: builtins.int = 0) -> Tensor: ...
@@ -1623,7 +1688,12 @@ class Tensor:
     def trunc(self) -> Tensor: ...
     fix = trunc
     def trunc_(self) -> Tensor: ...
-    def type(self, dtype: DTypeLike | None = None) -> Any:
+    @overload
+    def type(self) -> str: ...
+    @overload
+    def type(self, dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def type(self, dtype: DTypeLike | None = None) -> str | Tensor:
         """The name of the type and device, or the values in another type.
 
         Example:
@@ -1655,19 +1725,36 @@ class Tensor:
         Example:
             >>> x = sg.empty(3).uniform_(-1, 1)
         """
+    @overload
+    def unique(
+        self,
+        sorted: builtins.bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: builtins.int | None = None,
+    ) -> Tensor: ...
+    @overload
     def unique(
         self,
         sorted: builtins.bool = True,
         return_inverse: builtins.bool = False,
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
-    ) -> Any: ...
+    ) -> Tensor | tuple[Tensor, ...]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: builtins.int | None = None,
+    ) -> Tensor: ...
+    @overload
     def unique_consecutive(
         self,
         return_inverse: builtins.bool = False,
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
-    ) -> Any: ...
+    ) -> Tensor | tuple[Tensor, ...]: ...
     def unsqueeze(self, dim: builtins.int) -> Tensor: ...
     expand_dims = unsqueeze
     def var(
@@ -2209,7 +2296,7 @@ def cov(
         ValueError: the shapes do not fit.
     """
 
-def cummax(input: Tensor, dim: builtins.int) -> tuple[Tensor, Tensor]:
+def cummax(input: Tensor, dim: builtins.int) -> _ValuesAndIndices:
     """The largest elements so far along a dimension. NaN wins; of equal ones the last. The gradient goes to the chosen
     elements.
 
@@ -2224,7 +2311,7 @@ def cummax(input: Tensor, dim: builtins.int) -> tuple[Tensor, Tensor]:
         [1, 3, 3]
     """
 
-def cummin(input: Tensor, dim: builtins.int) -> tuple[Tensor, Tensor]:
+def cummin(input: Tensor, dim: builtins.int) -> _ValuesAndIndices:
     """The smallest elements so far along a dimension. NaN wins; of equal ones the last. The gradient goes to the chosen
     elements.
 
@@ -2616,7 +2703,9 @@ def isnan(input: Tensor) -> Tensor:
 def kron(input: Tensor | builtins.float, other: Tensor) -> Tensor:
     """The Kronecker product: each element of one by the whole of the other."""
 
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any:
+def kthvalue(
+    input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
+) -> _ValuesAndIndices:
     """The k-th smallest element along a dimension, counted from 1, and where it is.
 
     Args:
@@ -2811,13 +2900,22 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         [[3.0, 3.0], [3.0, 3.0]]
     """
 
+@overload
+def max(input: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, *, other: Tensor) -> Tensor: ...
+@overload
 def max(
     input: Tensor,
     dim: builtins.int | Tensor | None = None,
     keepdim: builtins.bool | None = None,
     *,
     other: Tensor | None = None,
-) -> Any:
+) -> Tensor | _ValuesAndIndices:
     """The largest value; NaN wins.
 
     Args:
@@ -2858,7 +2956,14 @@ def mean(
         2.0
     """
 
-def median(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+@overload
+def median(input: Tensor) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+@overload
+def median(
+    input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False
+) -> Tensor | _ValuesAndIndices:
     """The median: the lower of two middle values; NaN wins.
 
     Args:
@@ -2872,13 +2977,22 @@ def median(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
         2.0
     """
 
+@overload
+def min(input: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, *, other: Tensor) -> Tensor: ...
+@overload
 def min(
     input: Tensor,
     dim: builtins.int | Tensor | None = None,
     keepdim: builtins.bool | None = None,
     *,
     other: Tensor | None = None,
-) -> Any:
+) -> Tensor | _ValuesAndIndices:
     """The smallest value; NaN wins.
 
     Args, Raises: as in max.
@@ -2995,7 +3109,14 @@ def nanmean(
     Args, Returns: as in sum.
     """
 
-def nanmedian(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+@overload
+def nanmedian(input: Tensor) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _ValuesAndIndices: ...
+@overload
+def nanmedian(
+    input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False
+) -> Tensor | _ValuesAndIndices:
     """The median of what is not NaN.
 
     Args: as in median.
@@ -3060,7 +3181,12 @@ def neg(input: Tensor) -> Tensor:
 
 negative = neg
 
-def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Tensor | tuple[Tensor, ...]:
     """Where the elements that are not 0 are, in row-major order. Runs what is pending and waits for how many there are.
 
     Args:
@@ -3395,7 +3521,7 @@ def softmax(input: Tensor, dim: builtins.int, dtype: DTypeLike | None = None) ->
 
 def sort(
     input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False
-) -> Any:
+) -> _ValuesAndIndices:
     """The elements in order along a dimension, and where they were.
 
     NaN counts as the largest; equal elements always keep their order. The gradient of a value goes to the element it
@@ -3583,7 +3709,7 @@ def tile(input: Tensor, *dims: builtins.int | Sequence[builtins.int]) -> Tensor:
 
 def topk(
     input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
-) -> Any:
+) -> _ValuesAndIndices:
     """The k largest elements along a dimension, and where they are; of equal ones the first.
 
     Args:
@@ -3660,13 +3786,22 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: builtins.int | Sequence[b
         (2, 3, 2)
     """
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: builtins.bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: builtins.int | None = None,
+) -> Tensor: ...
+@overload
 def unique(
     input: Tensor,
     sorted: builtins.bool = True,
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
     dim: builtins.int | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """The distinct elements, in order. Reads how many there are, so it waits for the input.
 
     Args:
@@ -3683,12 +3818,20 @@ def unique(
         [1, 3]
     """
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: builtins.int | None = None,
+) -> Tensor: ...
+@overload
 def unique_consecutive(
     input: Tensor,
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
     dim: builtins.int | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """The first element of each run of equal ones. Reads how many there are.
 
     Args, Returns: as in unique.
@@ -4447,7 +4590,7 @@ def max_pool1d_with_indices(
     padding: builtins.int | Sequence[builtins.int] = 0,
     dilation: builtins.int | Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
-) -> tuple[Tensor, Tensor]:
+) -> _ValuesAndIndices:
     """The largest element, and its place along the input, of each window: [n, channels, ...] -> [n, channels, ...]; n
     may be missing.
 
@@ -4482,7 +4625,7 @@ def max_pool2d_with_indices(
     padding: builtins.int | Sequence[builtins.int] = 0,
     dilation: builtins.int | Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
-) -> tuple[Tensor, Tensor]:
+) -> _ValuesAndIndices:
     """The largest element, and its place in the image as if that were flat, of each window: [n, channels, ...] -> [n,
     channels, ...]; n may be missing.
 
@@ -4961,9 +5104,14 @@ def triu_indices(
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along rows; vectors are rows."""
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | builtins.float, other: Tensor | builtins.float) -> Tensor: ...
+@overload
 def where(
     condition: Tensor, input: Tensor | builtins.float | None = None, other: Tensor | builtins.float | None = None
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """input where the condition holds, else other; shapes broadcast. The condition alone: where it is not 0, as
     nonzero(as_tuple=True).
 

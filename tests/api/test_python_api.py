@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -342,6 +343,43 @@ shape: tuple[int, ...] = z.new_zeros(2, 3).uniform_(0, 1).shape
 print(shape, sg.accelerator.is_available(), sg.promote_types(sg.int8, sg.float16))
 """
 
+# What comes back has a type, and what is misspelt is an error.
+USER_SCRIPT += """
+from typing_extensions import assert_type
+
+
+class Net(nn.Module):
+    def forward(self, x: sg.Tensor, scale: float = 1.0) -> tuple[sg.Tensor, int]:
+        return x * scale, 1
+
+
+assert_type(x.topk(2).values, sg.Tensor)
+assert_type(sg.sort(x).indices, sg.Tensor)
+assert_type(x.max(), sg.Tensor)
+assert_type(x.max(1).indices, sg.Tensor)
+assert_type(sg.min(x, other=x), sg.Tensor)
+assert_type(sg.median(x, dim=0).values, sg.Tensor)
+assert_type(x.size(), tuple[int, ...])
+assert_type(x.size(0), int)
+assert_type(x.type(), str)
+assert_type(x.nonzero(as_tuple=True), tuple[sg.Tensor, ...])
+assert_type(x.unique(), sg.Tensor)
+assert_type(sg.where(x > 0, x, 0.0), sg.Tensor)
+assert_type(Net()(x, scale=2.0), tuple[sg.Tensor, int])
+assert_type(nn.Linear(4, 2)(x), sg.Tensor)
+number: float = x.sum().item()
+"""
+USER_SCRIPT += "".join(f"sg.{name}\n" for name in sorted(sg.__all__))
+WRONG = """import spirograd as sg
+x: int = sg.ones(2)  # wrong
+sg.softmx(sg.ones(2))  # wrong
+sg.ones(2).softmx()  # wrong
+sg.ones(2).max(0).value  # wrong
+sg.ones(2).item().x  # wrong
+sg.nn.Linear(4, 2)("text")  # wrong
+sg.nn.Linear(4, 2)(sg.ones(4)).softmx()  # wrong
+"""
+
 
 def test_a_users_script_is_typed(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
@@ -351,8 +389,10 @@ def test_a_users_script_is_typed(tmp_path: Path) -> None:
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("import spirograd as sg\nx: int = sg.ones(2)\n")
-    assert "Incompatible types" in subprocess.run([*command[:-1], str(wrong)], capture_output=True, text=True).stdout
+    wrong.write_text(WRONG)
+    found = subprocess.run([*command[:-1], str(wrong)], capture_output=True, text=True).stdout
+    errors = {int(line) for line in re.findall(r"wrong\.py:(\d+): error", found)}
+    assert errors == {i for i, line in enumerate(WRONG.splitlines(), 1) if line.endswith("# wrong")}, found
 
 
 # ---- operators -----------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def names(body: list[ast.stmt]) -> set[str]:
 
 TREE = ast.parse(INSTALLED.read_text(encoding="utf-8"))
 CLASSES = [node for node in TREE.body if isinstance(node, ast.ClassDef) and hasattr(_core, node.name)]
-FOR_TYPES = {"_T", "_Rows", "_dtype"}  # names that the stub alone has
+FOR_TYPES = {"_T", "_Number", "_Rows", "_ValuesAndIndices", "_dtype"}  # names that the stub alone has
 OF_VULKAN = {"_count_vulkan_calls", "_vulkan_calls", "_set_faults", "_fault_report"}  # not in each build
 
 
@@ -90,6 +90,7 @@ def test_functions_have_the_parameters_of_the_stub() -> None:
 # ---- what the build makes of it --------------------------------------------------------------------------------------
 SOURCE = """
 class Tensor:
+    '''An array.'''
     def scale(self, factor: float, *, twice: bool = False) -> Tensor: ...
     times = scale
     def scale_(self, factor: float, *, twice: bool = False) -> Tensor: ...
@@ -161,15 +162,15 @@ def test_texts_are_completed_by_those_of_others() -> None:
         (
             "def scale(self, factor: float",
             "def scale(self, factor: int",
-            "3: scale: the function and the method differ",
+            "4: scale: the function and the method differ",
         ),
-        ("by: int", "by", "21: shrink: a type is missing"),
-        ("def shrink", "def times_", "21: times_ has no docstring"),
+        ("by: int", "by", "22: shrink: a type is missing"),
+        ("def shrink", "def times_", "22: times_ has no docstring"),
         ("as in scale", "as in scales", "1: 'scales' is neither a function nor a method"),
         ("    times = scale\n", "", "1: times is not another name of scale wherever that is"),
-        ("def shrink(", "def scale(", "21: scale is defined twice"),
-        ("factor: float = 1)", "**factor: float)", "21: shrink: rows take no '**'"),
-        ("by: int", "by: int =", "21: expected default value expression"),
+        ("def shrink(", "def scale(", "22: scale is defined twice"),
+        ("factor: float = 1)", "**factor: float)", "22: shrink: rows take no '**'"),
+        ("by: int", "by: int =", "22: expected default value expression"),
     ],
 )
 def test_a_wrong_stub_stops_the_build(old: str, new: str, message: str, tmp_path: Path) -> None:

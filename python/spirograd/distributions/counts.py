@@ -162,9 +162,9 @@ def draw_poisson(rate: Tensor, shape: Sequence[int] | None = None) -> Tensor:
     r = where(low, rate, 1.0)
     u, term = uniform(full, rate), exp(-r)
     total, count = term, uniform(full, rate) * 0
-    for k in range(1, _STEPS):
+    for n in range(1, _STEPS):
         count = count + (u > total)
-        term = term * r / k
+        term = term * r / n
         total = total + term
     r = where(low, float(_LOW), rate)
     b = 0.931 + 2.53 * r.sqrt()

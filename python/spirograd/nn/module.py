@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from .. import _core, tracer
 from .._complex import ComplexTensor
@@ -25,6 +25,14 @@ __all__ = ["LoadResult", "Module", "StateError", "TensorModule"]
 
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class _Forward(Protocol[P, R_co]):
+    """A module, by what its forward() takes and gives."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
 class LoadResult(NamedTuple):
@@ -132,16 +140,23 @@ class Module:
         """Computes the result of the module."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if tracer.recording is not None:
-            tracer.calls(self)
-        try:
-            if self._hooks is None:
-                return self.forward(*args, **kwargs)
-            return self._hooks.call(self, args, kwargs)
-        except ValueError as error:
-            _name_layer(self, error)
-            raise
+    if TYPE_CHECKING:
+
+        @property
+        def __call__(self: _Forward[P, R_co]) -> Callable[P, R_co]: ...
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            if tracer.recording is not None:
+                tracer.calls(self)
+            try:
+                if self._hooks is None:
+                    return self.forward(*args, **kwargs)
+                return self._hooks.call(self, args, kwargs)
+            except ValueError as error:
+                _name_layer(self, error)
+                raise
 
     # ---- parameters, buffers and modules ---------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -788,4 +803,4 @@ class TensorModule(Module):
 
     if TYPE_CHECKING:
 
-        def __call__(self, x: Tensor) -> Tensor: ...
+        def forward(self, input: Tensor, /) -> Tensor: ...

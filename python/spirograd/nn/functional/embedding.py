@@ -133,7 +133,7 @@ def embedding_bag(
         lowest = where(kept.unsqueeze(-1) > 0, rows, -float("inf"))
         index = bags.unsqueeze(-1).expand(rows.shape)
         largest = zeros.scatter_reduce(0, index, lowest, "amax", include_self=False)
-        return where(sizes > 0, largest, 0.0)  # type: ignore[no-any-return]
+        return where(sizes > 0, largest, 0.0)
     factor = kept if per_sample_weights is None else kept * per_sample_weights.reshape(-1)
     total = zeros.index_add(0, bags, where(kept.unsqueeze(-1) > 0, rows * factor.unsqueeze(-1), 0.0))
     return total if mode == "sum" else total / sizes.clamp(min=1.0)

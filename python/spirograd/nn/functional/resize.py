@@ -201,7 +201,7 @@ def _cubic(t: Tensor, a: float) -> Tensor:
     t = t.abs()
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((t - 5) * t + 8) * t * a - 4 * a
-    return where(t <= 1, near, where(t < 2, far, 0.0))  # type: ignore[no-any-return]
+    return where(t <= 1, near, where(t < 2, far, 0.0))
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:

@@ -44,7 +44,7 @@ def _call(self: Module, *args: Any, **kwargs: Any) -> Any:
 
 
 def _register(kind: str, hook: Hook) -> RemovableHandle:
-    Module.__call__ = _call  # type: ignore[method-assign]
+    Module.__call__ = _call  # type: ignore[assignment, method-assign]
     return register(getattr(_of_all, kind), hook, prepend=False)
 
 
