@@ -16,6 +16,7 @@
 #define SignedOffset int64_t
 #define Word uint64_t
 #define address_add(address, bytes) ((address) + (bytes))
+#define address_move(address, bytes) address += bytes
 #define is_aligned(address, bytes) (((address) & ((bytes) - 1)) == 0)
 #define offset_of(word) (word)
 #define signed_offset_of(word) SignedOffset(word)
@@ -28,6 +29,7 @@
 #extension GL_EXT_buffer_reference_uvec2 : require
 #define Address uvec2
 #define Word uvec2
+#define address_move(address, bytes) address = address_add(address, bytes)
 #define is_aligned(address, bytes) (((address).x & ((bytes) - 1)) == 0)
 #define word_bits(word) packUint2x32(word)
 #define word_low(word) (word).x

@@ -15,7 +15,7 @@ void main() {
                              Offset(at - line * inner) * BYTES);
   Address weight = address_add(tensor(2), Offset(row) * Offset(taps) * BYTES);
   ELEMENT sum = ELEMENT(0);
-  for (int k = 0; k < taps; ++k, from = address_add(from, step), weight = address_add(weight, BYTES)) {
+  for (int k = 0; k < taps; ++k, address_move(from, step), address_move(weight, BYTES)) {
     const ELEMENT w = MEMORY(weight).at[0];
     if (w != ELEMENT(0)) sum += w * MEMORY(from).at[0];
   }

@@ -43,7 +43,7 @@ void main() {
   [[unroll]] for (uint r = 0; r < kUnits; ++r)                                                    \
     weights[r] = Float32x4(address_add(from, Offset(4 * r * kRowsApart) * row_of_outputs)).at[0];           \
   first += int(kStep) * x.channel;                                                                \
-  from = address_add(from, 4 * kStep * kPoints * row_of_outputs);
+  address_move(from, 4 * kStep * kPoints * row_of_outputs);
   LOAD(0)
   vec4 sums[8][2] = no_sums();
   for (uint c0 = 0; c0 < channels; c0 += kStep) {
