@@ -10,7 +10,7 @@ from .._core import Tensor, exp, expm1, log
 from . import constraints
 from .constraints import Constraint
 from .continuous import Normal
-from .discrete import Bernoulli, Categorical, OfCategorical
+from .discrete import Bernoulli, Categorical, _OfCategorical
 from .distribution import Distribution, formula, softplus, sum_rightmost, uniform
 from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, StickBreakingTransform, Transform
 
@@ -23,11 +23,11 @@ class Independent(Distribution):
 
     Args:
         base_distribution: the distribution.
-        reinterpreted_batch_ndims: how many dimensions.
+        reinterpreted_batch_ndims: the number of these dimensions.
         validate_args: accepted.
 
     Raises:
-        ValueError: it has fewer.
+        ValueError: the distribution has fewer batch dimensions.
 
     Example:
         >>> normal = sg.distributions.Normal(sg.zeros(3), sg.ones(3))
@@ -89,8 +89,8 @@ class TransformedDistribution(Distribution):
     """The values of a distribution, sent through transforms.
 
     Args:
-        base_distribution: where values come from.
-        transforms: one or several, the first one first.
+        base_distribution: the distribution that the transforms are applied to.
+        transforms: a transform, or a list of them in the order of their application.
         validate_args: accepted.
 
     Example:
@@ -148,7 +148,7 @@ class LogNormal(TransformedDistribution):
 
     Args:
         loc: the mean of the logarithm.
-        scale: its standard deviation.
+        scale: the standard deviation of the logarithm.
         validate_args: whether to check parameters and values, which reads them.
 
     Example:
@@ -186,7 +186,7 @@ class LogisticNormal(TransformedDistribution):
 
     Args:
         loc: [..., n], the means.
-        scale: their standard deviations.
+        scale: the standard deviations.
         validate_args: whether to check parameters and values, which reads them.
 
     Example:
@@ -300,11 +300,12 @@ class _ExpRelaxedCategorical(Distribution):
         return factorial + (n - 1) * log(t) + scores
 
 
-class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
+class RelaxedOneHotCategorical(_OfCategorical, TransformedDistribution):
     """A OneHotCategorical inside the simplex, whose draws have gradients (the Gumbel-softmax distribution).
 
     Args:
         temperature: near 0, draws are near a corner.
+        validate_args: whether to check parameters and values, which reads them.
 
     Example:
         >>> round(sg.distributions.RelaxedOneHotCategorical(0.5, probs=sg.ones(3)).rsample().sum().item(), 4)
@@ -331,8 +332,8 @@ class MixtureSameFamily(Distribution):
     """A mixture of distributions of one family.
 
     Args:
-        mixture_distribution: a Categorical: which one.
-        component_distribution: the distributions, along the last batch dimension.
+        mixture_distribution: a Categorical that draws the component.
+        component_distribution: the components, along the last batch dimension.
         validate_args: accepted.
 
     Example:

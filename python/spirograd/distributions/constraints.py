@@ -365,7 +365,7 @@ class Cat(_Several):
     Args:
         cseq: the constraints.
         dim: the dimension.
-        lengths: how long each part is; None: one element.
+        lengths: the lengths of the parts, by default 1 each.
     """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:

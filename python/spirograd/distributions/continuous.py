@@ -76,7 +76,7 @@ class HalfNormal(Distribution):
     """The absolute value of a normal distribution with mean 0.
 
     Args:
-        scale: the standard deviation of that one.
+        scale: the standard deviation of the normal distribution.
 
     Example:
         >>> round(sg.distributions.HalfNormal(1.0).mean.item(), 4)
@@ -162,7 +162,7 @@ class Laplace(_LocationScale):
 
     Args:
         loc: the mean.
-        scale: the mean distance from it.
+        scale: the mean distance from loc.
 
     Example:
         >>> round(sg.distributions.Laplace(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)

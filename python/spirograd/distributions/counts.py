@@ -12,7 +12,7 @@ from ..nn import functional as F
 from ..special import lgamma
 from . import constraints
 from .constraints import Constraint
-from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of, times_log
+from .discrete import Categorical, Trials, _OfCategorical, one_hot, one_of, times_log
 from .distribution import ExponentialFamily, formula, softplus, together, uniform
 from .gamma import standard_gamma
 
@@ -104,7 +104,7 @@ class Binomial(Trials):
         return -where(logs == -math.inf, 0.0, exp(logs) * logs).sum(0)
 
 
-class Multinomial(OfCategorical):
+class Multinomial(_OfCategorical):
     """How often each class comes in a number of draws.
 
     Args:

@@ -205,7 +205,7 @@ class Categorical(Distribution):
         return self._listed(_core.arange(self._num_events, device=self.probs.device), expand)
 
 
-class OfCategorical(Distribution):
+class _OfCategorical(Distribution):
     """The base of distributions whose classes a Categorical draws.
 
     Args:
@@ -229,7 +229,7 @@ class OfCategorical(Distribution):
         return self._categorical.logits
 
 
-class OneHotCategorical(OfCategorical):
+class OneHotCategorical(_OfCategorical):
     """A class as a vector with a single 1.
 
     Example:
@@ -267,9 +267,6 @@ class OneHotCategorical(OfCategorical):
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """A OneHotCategorical whose draws have the gradient of their probabilities (Bengio et al., 2013).
-
-    Args:
-        probs, logits, validate_args: see OneHotCategorical.
 
     Example:
         >>> weights = sg.ones(3, requires_grad=True)

@@ -36,13 +36,13 @@ class Distribution:
     the dimensions of one value.
 
     Args:
-        batch_shape: of the parameters.
-        event_shape: of one value.
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of one value.
         validate_args: whether to check parameters and values, which reads them; by default they are not checked.
 
     Attributes:
         has_rsample: whether rsample() has gradients.
-        arg_constraints: where each parameter may lie.
+        arg_constraints: the constraint of each parameter.
     """
 
     has_rsample: ClassVar[bool] = False
@@ -75,11 +75,11 @@ class Distribution:
             if isinstance(given := vars(cls).get(name), property) and given.fget is not None:
                 given.fget.__name__ = name  # help() looks for the text of a formula by its name
                 setattr(cls, name, wrapped.setdefault(given, property(_of_parameters(given.fget))))
-        if cls.__module__.startswith(f"{__package__}."):
+        if cls.__module__.startswith(f"{__package__}.") and not cls.__name__.startswith("_"):
             described_by(*(base for base in cls.__mro__[1:] if issubclass(base, Distribution)))(cls)
 
     def _with(self, change: Callable[[Tensor], Tensor]) -> Any:
-        """The same with changed parameters; what was computed of others is computed anew."""
+        """Returns the distribution with changed parameters; what was computed from the old ones is computed again."""
         moved: dict[str, Any] = {}
         for name, x in vars(self).items():
             changed = change(x) if isinstance(x, Tensor) else x._with(change) if isinstance(x, Distribution) else x
@@ -95,15 +95,15 @@ class Distribution:
         return made
 
     def _beside(self, device: _core.Device) -> Any:
-        """The same with parameters that are single numbers on a device: they go with tensors of any."""
+        """Returns the distribution with its 0-d parameters on this device, where they meet the tensors of a call."""
         return self._with(lambda x: x.to(device) if x.ndim == 0 and x.device != device else x)
 
     def _in_full(self) -> Any:
-        """The same with parameters of half types as float32: what follows is rounded once, at its end."""
+        """Returns the distribution with half parameters as float32, so that results are rounded only once."""
         return self._with(in_full)
 
     def _half(self) -> _core.dtype | None:
-        """The half type of the parameters; None: there is none."""
+        """Returns the half type of the parameters, or None."""
         for x in vars(self).values():
             found = x.dtype if isinstance(x, Tensor) else x._half() if isinstance(x, Distribution) else None
             if found in HALVES:
@@ -111,7 +111,7 @@ class Distribution:
         return None
 
     def _device(self) -> _core.Device | None:
-        """Where the parameters are."""
+        """Returns the device of the parameters, or None."""
         for x in vars(self).values():
             found = x.device if isinstance(x, Tensor) else x._device() if isinstance(x, Distribution) else None
             if found is not None:
@@ -120,11 +120,11 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked where validate_args is None."""
+        """Sets whether distributions check parameters and values if validate_args is None."""
         Distribution._validate_args = value
 
     def _check(self) -> None:
-        """Raises ValueError for parameters that are none."""
+        """Raises ValueError if a parameter does not meet its constraint."""
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
             if isinstance(value, Tensor) and not isinstance(constraint, Dependent):
@@ -142,7 +142,7 @@ class Distribution:
 
     @property
     def support(self) -> Constraint:
-        """Where values lie."""
+        """The constraint that all values meet."""
         raise NotImplementedError(f"{type(self).__name__}: it does not say where its values lie")
 
     @property
@@ -156,7 +156,7 @@ class Distribution:
         return self._event_shape
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same with parameters broadcast to a batch shape, as a new object or as the one given."""
+        """Returns the distribution with parameters broadcast to a batch shape, as a new object or in the given one."""
         made = object.__new__(type(self)) if _instance is None else _instance
         made.__dict__.update(self.__dict__)
         for name, value in self.__dict__.items():
@@ -169,22 +169,22 @@ class Distribution:
         return made
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws without a gradient: sample_shape + batch_shape + event_shape."""
+        """Draws samples without a gradient: sample_shape + batch_shape + event_shape."""
         with no_grad():
             return self._draw(tuple(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws with a gradient to the parameters.
+        """Draws samples with a gradient to the parameters.
 
         Raises:
-            NotImplementedError: this distribution has none; has_rsample says so.
+            NotImplementedError: the samples of this distribution have no gradient; see has_rsample.
         """
         if not self.has_rsample:
             raise NotImplementedError(f"{type(self).__name__}: draws have no gradient; use sample() and log_prob()")
         return self._draw(tuple(sample_shape))
 
     def sample_n(self, n: int) -> Tensor:
-        """n draws."""
+        """Draws n samples."""
         return self.sample((n,))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
@@ -198,17 +198,17 @@ class Distribution:
         return (*shape, *self._batch_shape, *self._event_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, of values."""
+        """Returns the logarithm of the density, or of the probability, of values."""
         raise NotImplementedError(f"{type(self).__name__}: it has no log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values: a dimension of them, then those of batch_shape and of event_shape.
+        """Lists all values along the first dimension, which those of batch_shape and event_shape follow.
 
         Args:
-            expand: False leaves sizes of the batch at 1.
+            expand: whether to repeat the values over the batch; otherwise its sizes are 1.
 
         Raises:
-            NotImplementedError: they cannot be counted; has_enumerate_support says so.
+            NotImplementedError: the values cannot be listed; see has_enumerate_support.
         """
         raise NotImplementedError(f"{type(self).__name__}: its values cannot be listed")
 
@@ -218,19 +218,19 @@ class Distribution:
         return values.expand(-1, *self._batch_shape, *own) if expand else values
 
     def entropy(self) -> Tensor:
-        """The mean of -log_prob, in nats: batch_shape."""
+        """Returns the mean of -log_prob in nats, in the shape batch_shape."""
         raise NotImplementedError(f"{type(self).__name__}: it has no entropy() in closed form")
 
     def perplexity(self) -> Tensor:
-        """exp(entropy)."""
+        """Returns exp(entropy)."""
         return self.entropy().exp()
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a value or less."""
+        """Returns the probability of a value or less."""
         raise NotImplementedError(f"{type(self).__name__}: it has no cdf()")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of cdf()."""
+        """Returns the inverse of cdf()."""
         raise NotImplementedError(f"{type(self).__name__}: it has no icdf()")
 
     @property

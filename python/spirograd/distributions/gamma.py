@@ -109,7 +109,7 @@ class Chi2(Gamma):
     """The chi-square distribution.
 
     Args:
-        df: degrees of freedom.
+        df: the degrees of freedom.
 
     Example:
         >>> sg.distributions.Chi2(3.0).mean.item()

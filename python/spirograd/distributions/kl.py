@@ -29,7 +29,11 @@ _formulas: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Tensor]], Callable[[Any, Any], Tensor]]:
-    """A decorator: the function gives the divergence of these two types.
+    """Makes a decorator for a function that computes the divergence of two types.
+
+    Args:
+        type_p: the class of the first distribution.
+        type_q: the class of the second one.
 
     Example:
         >>> @sg.distributions.register_kl(sg.distributions.Cauchy, sg.distributions.Normal)

@@ -56,8 +56,8 @@ class MultivariateNormal(_OfCovariance):
     Args:
         loc: [..., n], the mean.
         covariance_matrix: [..., n, n]; or
-        precision_matrix: its inverse; or
-        scale_tril: its Cholesky factor.
+        precision_matrix: the inverse of the covariance; or
+        scale_tril: the Cholesky factor of the covariance.
 
     Raises:
         ValueError: not exactly one of the three is given.
@@ -145,7 +145,7 @@ class LKJCholesky(Distribution):
     (2009).
 
     Args:
-        dim: of the matrices; 2 or more.
+        dim: the number of rows of a matrix, 2 or more.
         concentration: 1 for equal densities; larger ones favour the unit matrix.
 
     Raises:
@@ -196,8 +196,8 @@ class Wishart(_OfCovariance, ExponentialFamily):
     Args:
         df: degrees of freedom, more than n - 1.
         covariance_matrix: [..., n, n]; or
-        precision_matrix: its inverse; or
-        scale_tril: its Cholesky factor.
+        precision_matrix: the inverse of the covariance; or
+        scale_tril: the Cholesky factor of the covariance.
 
     Raises:
         ValueError: not exactly one of the three is given.

@@ -27,7 +27,7 @@ class InverseGamma(Distribution):
 
     Args:
         concentration: the shape.
-        rate: 1 / scale of that variable, the scale of this one.
+        rate: 1 / scale of the gamma variable, which is the scale of its inverse.
 
     Example:
         >>> sg.distributions.InverseGamma(3.0, 4.0).mean.item()
@@ -79,7 +79,7 @@ class StudentT(ExponentialFamily):
     """Student's t distribution.
 
     Args:
-        df: degrees of freedom.
+        df: the degrees of freedom.
         loc: the location.
         scale: the scale.
 
@@ -123,8 +123,8 @@ class FisherSnedecor(Distribution):
     """The F distribution: the quotient of two chi-square variables, each over its degrees of freedom.
 
     Args:
-        df1: degrees of freedom above.
-        df2: degrees of freedom below.
+        df1: the degrees of freedom of the numerator.
+        df2: the degrees of freedom of the denominator.
 
     Example:
         >>> sg.distributions.FisherSnedecor(2.0, 4.0).mean.item()

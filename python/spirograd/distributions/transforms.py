@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, exp, log
+from ..base.docstrings import described_by
 from ..linalg import cholesky
 from . import constraints
 from .constraints import Constraint
@@ -24,13 +25,13 @@ __all__ += ["IndependentTransform", "PositiveDefiniteTransform", "ReshapeTransfo
 class Transform:
     """A function with an inverse and the logarithm of its derivative.
 
+    A class of your own has _call(x), and _inverse(y) and log_abs_det_jacobian(x, y) where there are such.
+
     Args:
-        cache_size: 1 keeps the last x and its value, so that neither is computed from the other; 0 does not.
+        cache_size: 1 to keep the last x and its value, so that neither is computed from the other; 0 to keep neither.
 
     Raises:
-        ValueError: another cache_size.
-
-    A class of your own has _call(x), and _inverse(y) and log_abs_det_jacobian(x, y) where there are such.
+        ValueError: cache_size is neither 0 nor 1.
 
     Attributes:
         bijective: whether each value comes from one x.
@@ -44,6 +45,11 @@ class Transform:
 
     _cache_size = 0
     _cached_x_y: tuple[Any, Any] = (None, None)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ == __name__:
+            described_by(*(base for base in cls.__mro__[1:] if issubclass(base, Transform)))(cls)
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -207,8 +213,7 @@ class AffineTransform(Transform):
     Args:
         loc: the location.
         scale: the factor.
-        event_dim: how many dimensions make one value.
-        cache_size: 1 keeps the last value.
+        event_dim: the number of dimensions of one value.
 
     Example:
         >>> sg.distributions.transforms.AffineTransform(1.0, 2.0)(sg.tensor(3.0)).item()
@@ -239,8 +244,7 @@ class PowerTransform(Transform):
     """x**exponent, for positive x.
 
     Args:
-        exponent: not 0.
-        cache_size: 1 keeps the last value.
+        exponent: the exponent, which is not 0.
 
     Example:
         >>> sg.distributions.transforms.PowerTransform(sg.tensor(2.0))(sg.tensor(3.0)).item()
@@ -375,11 +379,10 @@ class LowerCholeskyTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several, the first one first.
+    """Applies several transforms, the first one first.
 
     Args:
         parts: the transforms.
-        cache_size: 1 keeps the last value.
 
     Example:
         >>> t = sg.distributions.transforms
@@ -439,7 +442,7 @@ class IndependentTransform(Transform):
 
     Args:
         base_transform: the transform.
-        reinterpreted_batch_ndims: how many dimensions.
+        reinterpreted_batch_ndims: the number of these dimensions.
 
     Example:
         >>> t, x = sg.distributions.transforms, sg.zeros(2, 3)
@@ -475,8 +478,8 @@ class ReshapeTransform(Transform):
     """Values of one shape as those of another.
 
     Args:
-        in_shape: of x.
-        out_shape: of the values.
+        in_shape: the shape of x.
+        out_shape: the shape of the result.
 
     Raises:
         ValueError: the numbers of elements differ.
@@ -552,7 +555,7 @@ class CatTransform(_Several):
     Args:
         tseq: the transforms.
         dim: the dimension.
-        lengths: how long each part is; None: one element.
+        lengths: the lengths of the parts, by default 1 each.
 
     Example:
         >>> t = sg.distributions.transforms
