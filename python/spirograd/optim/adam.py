@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..base.docstrings import described_by
 from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar, bias, choose, power, root, unused
 
@@ -37,7 +36,6 @@ class _Moments(RuleOptimizer):
         return 1 - lr * group["weight_decay"] if group.get("decoupled_weight_decay") else 1.0
 
 
-@described_by(ARGUMENTS)
 class Adam(_Moments):
     """Adam (Kingma and Ba, 2014): m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, at step t
     p -= lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps).
@@ -87,7 +85,6 @@ class Adam(_Moments):
         return lr * scale / bias(beta1, step), beta1, beta2, group["eps"] * scale, self._shrink(group, lr)
 
 
-@described_by(DECOUPLED, ARGUMENTS)
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p comes first.
 
@@ -99,6 +96,8 @@ class AdamW(Adam):
         >>> round(w.item(), 3)
         0.85
     """
+
+    _sources = (DECOUPLED, ARGUMENTS)
 
     def __init__(
         self,
@@ -117,7 +116,6 @@ class AdamW(Adam):
         )
 
 
-@described_by(ARGUMENTS)
 class Adamax(_Moments):
     """Adam with the largest recent gradient in place of the root (Kingma and Ba, 2014, section 7): u = max(beta2 u,
     abs(g) + eps), p -= lr / (1 - beta1^t) * m / u.
@@ -159,7 +157,6 @@ class Adamax(_Moments):
         return lr / bias(beta1, counts["step"]), beta1, beta2, group["eps"]
 
 
-@described_by(ARGUMENTS)
 class NAdam(_Moments):
     """Adam with Nesterov momentum (Dozat, 2016), whose share mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2) grows with
     the steps.
@@ -227,7 +224,6 @@ class NAdam(_Moments):
         )
 
 
-@described_by(ARGUMENTS)
 class RAdam(_Moments):
     """Adam without the root until enough steps determine its variance (Liu et al., 2019).
 
@@ -278,7 +274,6 @@ class RAdam(_Moments):
         return plain, adaptive, beta1, beta2, group["eps"], self._shrink(group, lr)
 
 
-@described_by(DECOUPLED, ARGUMENTS)
 class Lion(_Moments):
     """Steps of equal size in each dimension (Chen et al., 2023): p -= lr * (sign(beta1 m + (1 - beta1) g)
     + weight_decay * p), then m = beta2 m + (1 - beta2) g.
@@ -296,6 +291,7 @@ class Lion(_Moments):
         [0.75]
     """
 
+    _sources = (DECOUPLED, ARGUMENTS)
     _rule = "lion"
     _start: ClassVar[Counts] = {}
 
@@ -317,7 +313,6 @@ class Lion(_Moments):
         return lr, *group["betas"], self._shrink(group, lr)
 
 
-@described_by(ARGUMENTS)
 class LAMB(_Moments):
     """Adam with a separate rate for each tensor, for large batches (You et al., 2019).
 

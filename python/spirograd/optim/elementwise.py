@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor
-from ..base.docstrings import described_by
 from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero
 from .rule import Counts, RuleOptimizer, Scalar, choose, root, unused
 
 
-@described_by(ARGUMENTS)
 class ASGD(RuleOptimizer):
     """Averaged gradient descent (Polyak and Juditsky, 1992): p follows the gradient with a falling rate, and the state
     `ax` is the mean of p from step t0 on.
@@ -72,7 +70,6 @@ class ASGD(RuleOptimizer):
         return counts["_eta"], 1 - group["lambd"] * counts["_eta"], counts["_mu"]
 
 
-@described_by(ARGUMENTS)
 class Rprop(RuleOptimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993), without undoing steps.
 
@@ -125,7 +122,6 @@ class Rprop(RuleOptimizer):
         return *group["etas"], *group["step_sizes"]
 
 
-@described_by(DECOUPLED, ARGUMENTS)
 class Adafactor(RuleOptimizer):
     """Adafactor (Shazeer and Stern, 2018): the running mean squares of a matrix are stored for its rows and columns.
 
@@ -147,6 +143,8 @@ class Adafactor(RuleOptimizer):
         >>> round(w[0, 0].item(), 2)
         0.9
     """
+
+    _sources = (DECOUPLED, ARGUMENTS)
 
     def __init__(
         self,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..base.docstrings import described_by
 from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar
 
 
-@described_by(DECOUPLED, ARGUMENTS)
 class Muon(RuleOptimizer):
     """Muon (Jordan et al., 2024): momentum, made a nearly orthogonal matrix by the Newton-Schulz iteration.
 
@@ -38,6 +36,8 @@ class Muon(RuleOptimizer):
         >>> 0.8 < w[0, 0].item() < 1.0
         True
     """
+
+    _sources = (DECOUPLED, ARGUMENTS)
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from .. import _core, tracer
 from .._core import Tensor
+from ..base.docstrings import described_by
 from ..base.grad_mode import enable_grad, no_grad
 from ..base.stand_in import StandIn
 from ..nn.hooks import RemovableHandle
@@ -100,12 +101,15 @@ class Optimizer:
         [0.0]
     """
 
+    _sources: ClassVar[tuple[str, ...]] = (ARGUMENTS,)  # the descriptions of arguments that a class leaves out
     _has_phases: ClassVar[bool] = False  # whether its steps change _replay_key()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "step" in vars(cls):
             cls.step = _announced(cls.step)  # type: ignore[method-assign]
+        if cls.__module__.startswith("spirograd."):
+            described_by(*cls._sources)(cls)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

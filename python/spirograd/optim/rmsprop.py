@@ -6,12 +6,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from ..base.docstrings import described_by
-from .optimizer import ARGUMENTS, Group, Params, at_least_zero, below_one
+from .optimizer import Group, Params, at_least_zero, below_one
 from .rule import Counts, RuleOptimizer, Scalar, unused
 
 
-@described_by(ARGUMENTS)
 class RMSprop(RuleOptimizer):
     """RMSprop (Tieleman and Hinton, 2012): v = alpha v + (1 - alpha) g^2, p -= lr * g / (sqrt(v) + eps).
 
@@ -62,7 +60,6 @@ class RMSprop(RuleOptimizer):
         return lr, group["alpha"], group["eps"], group["momentum"]
 
 
-@described_by(ARGUMENTS)
 class Adagrad(RuleOptimizer):
     """Adagrad (Duchi, Hazan and Singer, 2011): v += g^2, at step t p -= lr / (1 + (t - 1) lr_decay) * g
     / (sqrt(v) + eps).
@@ -118,7 +115,6 @@ class Adagrad(RuleOptimizer):
         return lr / (1 + (counts["step"] - 1) * group["lr_decay"]), group["eps"]
 
 
-@described_by(ARGUMENTS)
 class Adadelta(RuleOptimizer):
     """Adadelta (Zeiler, 2012): v = rho v + (1 - rho) g^2, step d = sqrt(u + eps) / sqrt(v + eps) * g,
     u = rho u + (1 - rho) d^2, p -= lr * d.

@@ -79,6 +79,10 @@ class RuleOptimizer(Optimizer):
     Attributes:
         found_inf: a 0-d tensor, or None. If it is not 0, a step changes nothing.
         capturable: whether the device counts the steps, in place, so that steps without Python count as well.
+
+    Raises:
+        TypeError: a parameter is not a tensor.
+        ValueError: there are no parameters, or one is not a leaf or is in two groups.
     """
 
     _rule: ClassVar[str]

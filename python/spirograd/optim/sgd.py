@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .._core import Tensor
-from ..base.docstrings import described_by
-from .optimizer import ARGUMENTS, Group, Params, at_least_zero
+from .optimizer import Group, Params, at_least_zero
 from .rule import Counts, RuleOptimizer, Scalar, choose, unused
 
 
-@described_by(ARGUMENTS)
 class SGD(RuleOptimizer):
     """Stochastic gradient descent, with momentum: v = momentum * v + (1 - dampening) * g, p -= lr * v.
 
@@ -79,7 +77,6 @@ class SGD(RuleOptimizer):
         return {**super()._loaded(p, values), "_steps": 1.0 if values.get("momentum_buffer") is not None else 0.0}
 
 
-@described_by(ARGUMENTS)
 class LARS(RuleOptimizer):
     """SGD with momentum and a separate rate for each tensor (You, Gitman and Ginsburg, 2017).
 

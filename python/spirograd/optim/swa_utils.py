@@ -12,7 +12,7 @@ from .._core import Device, Tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 from ..base.whole import Whole
-from .lr_scheduler.scheduler import ARGUMENTS, LRScheduler, a_group
+from .lr_scheduler.scheduler import LRScheduler, a_group
 from .optimizer import Optimizer
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn"]
@@ -183,7 +183,6 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Device | str | No
     model.train(training)
 
 
-@described_by(ARGUMENTS)
 class SWALR(LRScheduler):
     """Moves the current rate to swa_lr in anneal_epochs steps, and keeps it.
 

@@ -6,10 +6,9 @@ import bisect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...base.docstrings import described_by
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
-from .scheduler import ARGUMENTS, LRScheduler, Step, copied, set_rate
+from .scheduler import LRScheduler, Step, copied, set_rate
 
 
 def _checked(name: str, optimizer: Optimizer, schedulers: Sequence[LRScheduler]) -> None:
@@ -57,7 +56,6 @@ class _Combined(LRScheduler):
             scheduler.load_state_dict(state)
 
 
-@described_by(ARGUMENTS)
 class SequentialLR(_Combined):
     """Uses one scheduler after another.
 

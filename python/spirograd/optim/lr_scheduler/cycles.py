@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...base.docstrings import described_by
 from ..optimizer import Group, Optimizer
-from .scheduler import ARGUMENTS, LRScheduler, a_group, set_rate
+from .scheduler import LRScheduler, a_group, set_rate
 
 
 def _set_momentum(group: Group, momentum: float) -> None:
@@ -25,7 +24,6 @@ def _check_momentum(name: str, groups: list[Group]) -> None:
             raise ValueError(f"{name}: the optimiser has no momentum; use cycle_momentum=False")
 
 
-@described_by(ARGUMENTS)
 class OneCycleLR(LRScheduler):
     """Raises the rate once to max_lr, then lowers it far below the initial rate (Smith and Topin, 2017).
 
@@ -133,7 +131,6 @@ class OneCycleLR(LRScheduler):
         return rates
 
 
-@described_by(ARGUMENTS)
 class CyclicLR(LRScheduler):
     """Raises the rate from base_lr to max_lr and lowers it again, over and over (Smith, 2015).
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...base.docstrings import described_by
 from ..optimizer import Optimizer
-from .scheduler import ARGUMENTS, LRScheduler, Step, a_group, copied, set_rate
+from .scheduler import LRScheduler, Step, a_group, copied, set_rate
 
 
-@described_by(ARGUMENTS)
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rate by a factor when a metric has stopped improving.
 

@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from ...base.docstrings import described_by
 from ..optimizer import Optimizer
-from .scheduler import ARGUMENTS, LRScheduler, Step, a_group
+from .scheduler import LRScheduler, Step, a_group
 
 Factor: TypeAlias = Callable[[int], float]
 
 
-@described_by(ARGUMENTS)
 class LambdaLR(LRScheduler):
     """Multiplies the initial rate by a function of the step.
 
@@ -49,7 +47,6 @@ class LambdaLR(LRScheduler):
                 vars(f).update(attributes)
 
 
-@described_by(ARGUMENTS)
 class MultiplicativeLR(LambdaLR):
     """Multiplies the previous rate by a function of the step.
 
@@ -73,7 +70,6 @@ class MultiplicativeLR(LambdaLR):
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, rates, strict=True)]
 
 
-@described_by(ARGUMENTS)
 class StepLR(LRScheduler):
     """Multiplies the rate by gamma every step_size steps.
 
@@ -96,7 +92,6 @@ class StepLR(LRScheduler):
         return lr if self.last_epoch % self.step_size or not self.last_epoch else lr * self.gamma
 
 
-@described_by(ARGUMENTS)
 class MultiStepLR(LRScheduler):
     """Multiplies the rate by gamma at each milestone.
 
@@ -122,7 +117,6 @@ class MultiStepLR(LRScheduler):
         return lr * self.gamma**count if count else lr
 
 
-@described_by(ARGUMENTS)
 class ConstantLR(LRScheduler):
     """Multiplies the rate by a factor for the first total_iters steps.
 
@@ -151,7 +145,6 @@ class ConstantLR(LRScheduler):
         return lr / self.factor if self.last_epoch == self.total_iters else lr
 
 
-@described_by(ARGUMENTS)
 class LinearLR(LRScheduler):
     """Multiplies the rate by a factor that goes from start_factor to end_factor in total_iters steps, as in a warm-up.
 
@@ -194,7 +187,6 @@ class LinearLR(LRScheduler):
         return lr * (1 + slope / (self.total_iters * self.start_factor + (self.last_epoch - 1) * slope))
 
 
-@described_by(ARGUMENTS)
 class ExponentialLR(LRScheduler):
     """Multiplies the rate by gamma at each step.
 
@@ -214,7 +206,6 @@ class ExponentialLR(LRScheduler):
         return lr if self._is_initial or self.last_epoch == 0 else lr * self.gamma
 
 
-@described_by(ARGUMENTS)
 class PolynomialLR(LRScheduler):
     """Multiplies the initial rate by (1 - step / total_iters)**power; from total_iters on, the rate is 0.
 
@@ -240,7 +231,6 @@ class PolynomialLR(LRScheduler):
         return lr * ((1 - t / total) / (1 - (t - 1) / total)) ** self.power
 
 
-@described_by(ARGUMENTS)
 class CosineAnnealingLR(LRScheduler):
     """Moves the rate from its initial value to eta_min and back along a cosine of period 2 T_max.
 
@@ -271,7 +261,6 @@ class CosineAnnealingLR(LRScheduler):
         return ratio * (lr - self.eta_min) + self.eta_min
 
 
-@described_by(ARGUMENTS)
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Moves the rate from its initial value to eta_min along a cosine, again and again (Loshchilov and Hutter, 2016).
 
@@ -327,7 +316,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._set_rates()
 
 
-@described_by(ARGUMENTS)
 class NoamLR(LRScheduler):
     """Sets factor * model_size**-0.5 * min(t**-0.5, t * warmup_steps**-1.5) with t = step + 1 (Vaswani et al., 2017).
 

@@ -110,6 +110,11 @@ class LRScheduler:
 
     _restarts = True  # whether a jump to a step starts again from the initial rates
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("spirograd."):
+            described_by(ARGUMENTS)(cls)
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__
         if not isinstance(optimizer, Optimizer):
