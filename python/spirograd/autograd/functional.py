@@ -6,12 +6,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Tensor, ones_like
+from ..base.docstrings import described_by
 from ..base.stand_in import StandIn
 from ..base.tree import transform
 from . import transforms
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+_COMMON = """
+Args:
+    func: a function of the inputs that returns a tensor or a tuple of tensors.
+    inputs: a tensor or several.
+    create_graph: whether the result has a gradient.
+    strict: accepted for compatibility with PyTorch; where there is no path, the result is 0.
+    vectorize: accepted for compatibility with PyTorch.
+"""
+_OF_A_NUMBER = """
+Args:
+    func: a function of the inputs that returns a tensor of one element.
+    v: the vector, in the shape of the inputs.
+
+Returns:
+    The output, and the product, in the shape of the inputs.
+"""
 Inputs = Tensor | Sequence[Tensor]
 Function = Callable[..., Any]
 
@@ -47,6 +64,7 @@ def _is_forward(op: str, strategy: str) -> bool:
     return strategy == "forward-mode"
 
 
+@described_by(_COMMON)
 def jacobian(
     func: Function,
     inputs: Inputs,
@@ -58,12 +76,10 @@ def jacobian(
     """The Jacobian of func at inputs.
 
     Args:
-        func: takes the inputs, gives a tensor or a tuple of them: real ones, in reverse mode.
-        inputs: a tensor or several; by complex ones, rows are gradients, or in forward mode changes along real parts.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake; where there is no path the result is 0.
-        vectorize: accepted for PyTorch's sake.
-        strategy: "reverse-mode", one pass for each element of the output; "forward-mode", of the input.
+        func: a function of the inputs that returns a tensor or a tuple of tensors, which are real in reverse mode.
+        inputs: a tensor or several. For complex ones, the rows are gradients, or in forward mode changes along the real
+            parts.
+        strategy: "reverse-mode" makes a pass for each element of the output, "forward-mode" one for each of the input.
 
     Returns:
         output shape + input shape; a tuple for each of several outputs or inputs.
@@ -81,6 +97,7 @@ def jacobian(
     return _finish(by(*args), create_graph)
 
 
+@described_by(_OF_A_NUMBER, _COMMON)
 def hessian(
     func: Function,
     inputs: Inputs,
@@ -92,12 +109,7 @@ def hessian(
     """The second derivatives of func at inputs.
 
     Args:
-        func: takes the inputs, gives a tensor of one element.
-        inputs: a tensor or several.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake.
-        vectorize: accepted for PyTorch's sake.
-        outer_jacobian_strategy: that of the Jacobian of the gradient, as in jacobian.
+        outer_jacobian_strategy: the strategy of the Jacobian of the gradient; see jacobian().
 
     Returns:
         input shape + input shape; a tuple of tuples for several inputs.
@@ -117,15 +129,12 @@ def hessian(
     return _finish(by(gradient, numbers)(*args), create_graph)
 
 
+@described_by(_COMMON)
 def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """v times the Jacobian of func.
 
     Args:
-        func: takes the inputs, gives a tensor or a tuple of them.
-        inputs: a tensor or several.
-        v: of the shape of the output; may be left out for one element.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake.
+        v: the vector, in the shape of the output; it may be left out if that has one element.
 
     Returns:
         The output, and the product: one for each input.
@@ -141,15 +150,12 @@ def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     return _finish((output, found[0] if _is_one(inputs) else found), create_graph)
 
 
+@described_by(_COMMON)
 def jvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The Jacobian of func times v.
 
     Args:
-        func: takes the inputs, gives a tensor or a tuple of them.
-        inputs: a tensor or several.
-        v: of the shape of the inputs; may be left out for one element.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake.
+        v: the vector, in the shape of the inputs; it may be left out if they have one element.
 
     Returns:
         The output, and the product, of the shape of the output.
@@ -162,18 +168,9 @@ def jvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     return _finish(transforms.jvp(func, _as_tuple(inputs), _start("jvp", v, inputs)), create_graph)
 
 
+@described_by(_OF_A_NUMBER, _COMMON)
 def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """v times the second derivatives of func.
-
-    Args:
-        func: takes the inputs, gives a tensor of one element.
-        inputs: a tensor or several.
-        v: of the shape of the inputs.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake.
-
-    Returns:
-        The output, and the product, of the shape of the inputs.
 
     Example:
         >>> y, h = sg.autograd.functional.vhp(lambda x: (x**3).sum(), sg.tensor([1.0]), sg.tensor([2.0]))
@@ -187,18 +184,9 @@ def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     return _finish((output, found[0] if _is_one(inputs) else found), create_graph)
 
 
+@described_by(_OF_A_NUMBER, _COMMON)
 def hvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The second derivatives of func times v: the same as vhp, because they are symmetric.
-
-    Args:
-        func: takes the inputs, gives a tensor of one element.
-        inputs: a tensor or several.
-        v: of the shape of the inputs.
-        create_graph: the result has a gradient.
-        strict: accepted for PyTorch's sake.
-
-    Returns:
-        The output, and the product, of the shape of the inputs.
 
     Example:
         >>> y, h = sg.autograd.functional.hvp(lambda x: (x**3).sum(), sg.tensor([1.0]), sg.tensor([2.0]))

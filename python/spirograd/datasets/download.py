@@ -83,6 +83,18 @@ def cache_folder() -> Path:
     return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "spirograd" / "data"
 
 
+# What every data set takes, and may raise.
+ARGUMENTS = """
+Args:
+    root: a folder to use instead of ``SPIROGRAD_DATA`` and the cache.
+    download: whether files that are not on this machine may be fetched.
+
+Raises:
+    DatasetUnavailableError: the files are not here and could not be fetched.
+    FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
+"""
+
+
 def read(
     dataset: str, files: Sequence[File], source: Download, root: str | os.PathLike[str] | None, download: bool
 ) -> list[bytes]:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError
+from ..base.docstrings import described_by
 from ..utils.data import Dataset
-from .download import Download, File, read
+from .download import ARGUMENTS, Download, File, read
 
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "Split", "cifar10", "cifar100", "digits", "fashion_mnist"]
 __all__ += ["mnist", "parse_idx"]
@@ -69,56 +70,43 @@ class Split(NamedTuple):
     labels: npt.NDArray[np.int64]  # [n]
 
 
+@described_by(ARGUMENTS)
 def mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """The MNIST handwritten digits: 28 x 28 grey images, classes 0 to 9.
 
     Args:
         split: "train" (60,000 images) or "test" (10,000).
-        root: a folder to use in place of ``SPIROGRAD_DATA`` and the cache.
-        download: whether files that are not on this machine may be fetched.
 
     Returns:
         images [n, 784] float32 from 0 to 1, labels [n] int64.
-
-    Raises:
-        DatasetUnavailableError: the files are not here and could not be fetched.
-        FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
     """
     return _flat(*_mnist(split, root, download))
 
 
+@described_by(mnist)
 def fashion_mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
-    """Zalando's clothes in MNIST's form: 28 x 28 grey images, classes 0 to 9.
-
-    Args, results and errors are those of `mnist`.
-    """
+    """Zalando's clothes in MNIST's form: 28 x 28 grey images, classes 0 to 9."""
     return _flat(*_fashion(split, root, download))
 
 
+@described_by(ARGUMENTS)
 def cifar10(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """CIFAR-10: 32 x 32 colour images, classes 0 to 9 (airplane, automobile, bird, cat, ... truck).
 
     Args:
         split: "train" (50,000 images) or "test" (10,000).
-        root: a folder to use in place of ``SPIROGRAD_DATA`` and the cache.
         download: whether the archive may be fetched (170 MB).
 
     Returns:
         images [n, 3, 32, 32] float32 from 0 to 1, labels [n] int64.
-
-    Raises:
-        DatasetUnavailableError: the archive is not here and could not be fetched.
-        FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
     """
     images, labels = _cifar10(split, root, download)
     return Split(_scaled(images), labels.astype(np.int64))
 
 
+@described_by(cifar10)
 def cifar100(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
-    """CIFAR-100: 32 x 32 colour images of 100 classes, 0 to 99 in the order of their names.
-
-    Args, results and errors are those of `cifar10`.
-    """
+    """CIFAR-100: 32 x 32 colour images of 100 classes, 0 to 99 in the order of their names."""
     images, labels = _cifar100(split, root, download)
     return Split(_scaled(images), labels.astype(np.int64))
 
@@ -275,24 +263,20 @@ def _classes(dataset: str, labels: Bytes, count: int = 10) -> Bytes:
     return labels
 
 
+@described_by(ARGUMENTS)
 class MNIST(_Images):
     """MNIST in the manner of torchvision, for when each image is changed on its way: samples are (image, class).
 
     Without changes, ``TensorDataset(*mnist("train"))`` is faster: batches are read at once.
 
     Args:
-        root: a folder to use in place of ``SPIROGRAD_DATA`` and the cache.
         train: the 60,000 images for training, or the 10,000 for tests.
         transform: is given the image as uint8 [28, 28]; without one, images are float32 [1, 28, 28] from 0 to 1.
         target_transform: is given the class, an int.
-        download: whether files that are not on this machine may be fetched.
 
     Attributes:
         data: uint8 [n, 28, 28].
         targets: int64 [n].
-
-    Raises:
-        DatasetUnavailableError: the files are not here and could not be fetched.
     """
 
     _load = staticmethod(_mnist)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .download import Download, File, read
+from ..base.docstrings import described_by
+from .download import ARGUMENTS, Download, File, read
 
 __all__ = ["tiny_shakespeare", "wikitext2"]
 
@@ -37,17 +38,12 @@ WIKITEXT2_SOURCE = Download(
 )
 
 
+@described_by(ARGUMENTS)
 def tiny_shakespeare(split: str = "all", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """1,115,394 characters of Shakespeare's plays, of 65 kinds.
 
     Args:
         split: "all", "train" (the first 90 %) or "valid" (the rest).
-        root: a folder to use in place of ``SPIROGRAD_DATA`` and the cache.
-        download: whether the file may be fetched if it is not on this machine.
-
-    Raises:
-        DatasetUnavailableError: the file is not here and could not be fetched.
-        FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
     """
     if split not in ("all", "train", "valid"):
         raise ValueError(f'tiny_shakespeare: split is {split!r}; give "all", "train" or "valid"')
@@ -56,17 +52,12 @@ def tiny_shakespeare(split: str = "all", *, root: str | os.PathLike[str] | None 
     return {"all": text, "train": text[:cut], "valid": text[cut:]}[split]
 
 
+@described_by(ARGUMENTS)
 def wikitext2(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """WikiText-2: articles of Wikipedia with rare words as ``<unk>``, words apart by spaces, for word models.
 
     Args:
         split: "train" (about 2 million words), "valid" or "test" (about 0.2 million each).
-        root: a folder to use in place of ``SPIROGRAD_DATA`` and the cache.
-        download: whether the archive may be fetched if the file is not on this machine.
-
-    Raises:
-        DatasetUnavailableError: the file is not here and could not be fetched.
-        FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
     """
     if split not in WIKITEXT2:
         raise ValueError(f'wikitext2: split is {split!r}; give "train", "valid" or "test"')

@@ -42,8 +42,7 @@ class Graph:
     """
 
     def __init__(self, format: str, rankdir: str | None) -> None:
-        self.format = format
-        self._rankdir = rankdir
+        self.format, self._rankdir = format, rankdir
         self._boxes: dict[str, Box] = {}
         self._edges: list[tuple[str, str]] = []
 

@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import float32, tensor
+from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 from ..nn import Module
 from ..scalar import MLP, Layer, Neuron, _alike
-from .style import COLOURS, PALE, figure_of
+from .style import COLOURS, PALE, PICTURE, figure_of
 
 __all__ = ["plot_decision_boundary"]
 
 
+@described_by(PICTURE)
 def plot_decision_boundary(
     model: Any,
     X: npt.ArrayLike,
@@ -32,12 +34,7 @@ def plot_decision_boundary(
             one output its sign tells the class, with several the largest.
         X: points, [n, 2].
         y: the class of each, [n]: any two numbers, or 0, 1, 2 ... for a model with several outputs.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
         steps: the model is asked on a grid of this many by this many points.
-
-    Returns:
-        A matplotlib figure, which a notebook shows by itself.
 
     Raises:
         ImportError: matplotlib is not installed.

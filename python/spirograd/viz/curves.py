@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .style import COLOURS, DASHES, axes_of, label, panels, plain_numbers, save, smooth
+from ..base.docstrings import described_by
+from .style import COLOURS, DASHES, PICTURE, axes_of, label, panels, plain_numbers, save, smooth
 
 __all__ = ["plot_history", "plot_loss", "plot_lr_find", "plot_times"]
 
 Curve = Sequence[tuple[float, float]]
 
 
+@described_by(PICTURE)
 def plot_loss(
     history: Mapping[str, Curve], path: str | os.PathLike[str] | None = None, title: str = "Training loss"
 ) -> Any:
@@ -20,14 +22,6 @@ def plot_loss(
 
     Args:
         history: a curve of (step, loss) for each name. What `fit` returned is drawn by `plot_history`.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
-
-    Returns:
-        A matplotlib figure.
-
-    Raises:
-        ImportError: matplotlib is not installed.
     """
     figure, axes = axes_of(title, "training step", "cross-entropy loss, nats")
     for i, (name, curve) in enumerate(history.items()):
@@ -43,16 +37,12 @@ def plot_loss(
     return figure
 
 
+@described_by(PICTURE)
 def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title: str = "Training") -> Any:
     """Draws loss and metrics of a training against the epoch, each beside its value over the validation data.
 
     Args:
         history: what `fit` returned.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
-
-    Returns:
-        A matplotlib figure, which a notebook shows by itself.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -78,19 +68,12 @@ def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title
     return figure
 
 
+@described_by(PICTURE)
 def plot_lr_find(found: Any, path: str | os.PathLike[str] | None = None, title: str = "Learning rates") -> Any:
     """Draws the loss against the learning rate, with the suggested rate as a line.
 
     Args:
         found: what `training.lr_find` returned.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
-
-    Returns:
-        A matplotlib figure.
-
-    Raises:
-        ImportError: matplotlib is not installed.
     """
     figure, axes = axes_of(title, "learning rate", "loss")
     axes.plot(found.learning_rates, found.losses, color=COLOURS[0], alpha=0.3, linewidth=1.0, label="each step")
@@ -115,8 +98,8 @@ def plot_times(
 
     Args:
         series: for each name points (size, median, lower quartile, upper quartile).
-        path: file to write; the ending chooses the format.
-        title: above the axes.
+        path: a file to write, whose ending chooses the format.
+        title: the title above the axes.
         xlabel: what the size is, with its unit.
         ylabel: what the time is, with its unit.
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._core import Tensor
-from .style import figure_of
+from ..base.docstrings import described_by
+from .style import PICTURE, figure_of
 
 __all__ = ["plot_confusion_matrix", "plot_filters"]
 
 
+@described_by(PICTURE)
 def plot_confusion_matrix(
     matrix: Any,
     classes: Sequence[str] | None = None,
@@ -25,11 +27,6 @@ def plot_confusion_matrix(
     Args:
         matrix: [classes, classes], as `metrics.confusion_matrix` gives it.
         classes: their names; numbers when None.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
-
-    Returns:
-        A matplotlib figure.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -61,6 +58,7 @@ def plot_confusion_matrix(
     return figure
 
 
+@described_by(PICTURE)
 def plot_filters(
     weight: Any, path: str | os.PathLike[str] | None = None, columns: int = 8, title: str = "Filters"
 ) -> Any:
@@ -71,12 +69,8 @@ def plot_filters(
 
     Args:
         weight: [filters, channels, height, width], or a module that has such a `weight`.
-        path: file to write, or None; the ending chooses the format.
         columns: pictures in a row; a filter of several channels that are not colours takes a row of its own.
         title: above the pictures.
-
-    Returns:
-        A matplotlib figure.
 
     Raises:
         ImportError: matplotlib is not installed.

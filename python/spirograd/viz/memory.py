@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .style import COLOURS, PALE, axes_of
+from ..base.docstrings import described_by
+from .style import COLOURS, PALE, PICTURE, axes_of
 
 __all__ = ["plot_memory"]
 
 
+@described_by(PICTURE)
 def plot_memory(prof: Any, path: str | os.PathLike[str] | None = None, title: str = "Memory in use") -> Any:
     """Draws the memory that tensors and runs held while a profile ran, with the regions of `record_function` as bands.
 
     Args:
         prof: a `profiler.profile` that has ended; with profile_memory=True each allocation is a step.
-        path: file to write, or None; the ending chooses the format.
-        title: above the axes.
-
-    Returns:
-        A matplotlib figure.
 
     Raises:
         ImportError: matplotlib is not installed.

@@ -6,6 +6,19 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+# What every picture has in common.
+PICTURE = """
+Args:
+    path: a file to write, whose ending chooses the format, or None.
+    title: the title above the axes.
+
+Returns:
+    A matplotlib figure, which a notebook shows by itself.
+
+Raises:
+    ImportError: matplotlib is not installed.
+"""
+
 # Distinguishable with red-green colour blindness, and in grey.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#000000")
 DASHES = ("-", "--", "-.", ":")
