@@ -49,8 +49,7 @@ class _Variant:
     """A recording, and the other facts that must be unchanged for it to be right."""
 
     def __init__(self, recording: _core._Recording, trace: tracer.Trace, result: Any) -> None:
-        self.recording = recording
-        self.trace = trace
+        self.recording, self.trace = recording, trace
         self.leaves, self.build = flatten(result)
         self.tensors = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
         self.generators = recording.generators()

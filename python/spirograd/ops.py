@@ -47,16 +47,13 @@ class GlslKernel:
         cpu: Callable[..., Any] | None,
         unchecked: bool,
     ) -> None:
-        self.name = name
-        self.source = source
+        self.name, self.source = name, source
         self.inputs = [inputs] if isinstance(inputs, str) else list(inputs)
         self.outputs = [self._output(o) for o in ([outputs] if isinstance(outputs, str | tuple) else outputs)]
         self.groups = groups
         self.local_size = _three(name, "local_size", local_size)
         self.constants = dict(constants or {})
-        self.grad = grad
-        self.cpu = cpu
-        self.unchecked = unchecked
+        self.grad, self.cpu, self.unchecked = grad, cpu, unchecked
         self._function: type[Function] = type(name, (_Call,), {})
         if not self.inputs or not self.outputs:
             raise ValueError(f"{name}: a kernel has inputs and outputs, at least one of each")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
 from .._core import Tensor, full, get_default_dtype
+from ..base.types import DeviceLike, DTypeLike
 from . import functional as F
 from ._arguments import described
 from ._of_function import TensorFunction, layer_of
 from .init import constant_
 from .module import TensorModule
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU"]
 __all__ += ["LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax"]
@@ -108,8 +105,7 @@ class LeakyReLU(TensorFunction):
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
+        self.negative_slope, self.inplace = negative_slope, inplace
 
 
 class _ELU(TensorFunction):
@@ -117,8 +113,7 @@ class _ELU(TensorFunction):
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
+        self.alpha, self.inplace = alpha, inplace
 
 
 @layer_of(F.elu)
@@ -217,8 +212,7 @@ class Softplus(TensorFunction):
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
-        self.beta = beta
-        self.threshold = threshold
+        self.beta, self.threshold = beta, threshold
 
 
 class _Shrink(TensorFunction):
@@ -266,9 +260,7 @@ class Hardtanh(TensorFunction):
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
-        self.min_val = min_val
-        self.max_val = max_val
-        self.inplace = inplace
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
 
 @layer_of(F.threshold)
@@ -283,9 +275,7 @@ class Threshold(TensorFunction):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
+        self.threshold, self.value, self.inplace = threshold, value, inplace
 
 
 @layer_of(F.glu)
@@ -324,8 +314,7 @@ class PReLU(TensorModule):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
-        self.init = init
+        self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype or get_default_dtype()))
 
     def reset_parameters(self) -> None:
@@ -348,9 +337,7 @@ class RReLU(TensorFunction):
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
+        self.lower, self.upper, self.inplace = lower, upper, inplace
 
 
 def _dim(op: str, dim: int | None, x: Tensor) -> int:

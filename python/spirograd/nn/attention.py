@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from .. import _core
 from .._core import Tensor, cat, empty, pad, where
+from ..base.types import DeviceLike, DTypeLike
 from . import init
 from ._arguments import described
 from .functional import dropout as dropped
@@ -15,9 +15,6 @@ from .functional.attention import attention_weights, triangle
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["MultiheadAttention"]
 
@@ -66,11 +63,9 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
             raise ValueError(f"MultiheadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
-        self.embed_dim = embed_dim
-        self.num_heads = num_heads
+        self.embed_dim, self.num_heads = embed_dim, num_heads
         self.head_dim = embed_dim // num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
+        self.dropout, self.batch_first = dropout, batch_first
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from .._core import Tensor, empty, pad
+from ..base.types import DeviceLike, DTypeLike
 from . import init
 from ._arguments import OfDims
 from ._of_function import TensorFunction, layer_of
@@ -14,9 +15,6 @@ from ._sizes import Size, check_counts, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import TensorModule
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Fold", "Unfold"]
 
@@ -68,8 +66,7 @@ class _Convolution(OfDims, TensorModule):
         modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
         if padding_mode not in modes:
             raise ValueError(f"{name}: padding_mode '{padding_mode}' is unknown; use {', '.join(modes)}")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
+        self.in_channels, self.out_channels = in_channels, out_channels
 
         def each(what: str, size: Size) -> tuple[int, ...]:
             return for_each_dimension(name, what, size, self._dims)
@@ -77,8 +74,7 @@ class _Convolution(OfDims, TensorModule):
         self.kernel_size, self.stride = each("kernel_size", kernel_size), each("stride", stride)
         self.padding = padding if isinstance(padding, str) else each("padding", padding)
         self.output_padding, self.dilation = each("output_padding", output_padding), each("dilation", dilation)
-        self.groups = groups
-        self.padding_mode = padding_mode
+        self.groups, self.padding_mode = groups, padding_mode
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ValueError(f"{name}: padding '{padding}' is unknown; use same, valid, or widths")
         if padding == "same" and max(self.stride) > 1:
@@ -247,10 +243,7 @@ class Unfold(TensorFunction):
 
     def __init__(self, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
 
 @layer_of(fold)
@@ -265,8 +258,5 @@ class Fold(TensorFunction):
         self, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
     ) -> None:
         super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
+        self.output_size, self.kernel_size, self.dilation, self.padding = output_size, kernel_size, dilation, padding
         self.stride = stride

@@ -13,8 +13,7 @@ class _Dropout(TensorFunction):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         _probability(type(self).__name__, p)
-        self.p = p
-        self.inplace = inplace
+        self.p, self.inplace = p, inplace
 
 
 @layer_of(F.dropout, also=("training",))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .._core import Tensor, empty
 from ..base.grad_mode import no_grad
+from ..base.types import DeviceLike, DTypeLike
 from . import functional as F
 from . import init
 from ._arguments import described
 from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -59,12 +55,9 @@ class Embedding(TensorModule):
         check_counts(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(f"Embedding: padding_idx {padding_idx} is out of range for {num_embeddings} rows")
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.sparse = sparse
         shape = (num_embeddings, embedding_dim)
         if _weight is not None and _weight.shape != shape:

@@ -135,8 +135,7 @@ class _Watch:
     """The backward hooks of one call of a module."""
 
     def __init__(self, module: Any, hooks: Hooks) -> None:
-        self.module = module
-        self.hooks = hooks
+        self.module, self.hooks = module, hooks
         self.count = 0  # the number of tensors among the arguments
         self.follows = False  # whether any of them gets a gradient
         self.grad_outputs: tuple[Tensor | None, ...] = ()

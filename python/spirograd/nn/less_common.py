@@ -41,8 +41,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(reduction)
         self.distance_function = distance_function or PairwiseDistance()
-        self.margin = margin
-        self.swap = swap
+        self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._loss(anchor, positive, negative)
@@ -60,9 +59,7 @@ class _FractionalMaxPool(OfFunction):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
-        self.output_size = output_size
-        self.output_ratio = output_ratio
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
         self.return_indices = return_indices
         self._random_samples: Tensor | None
         self.register_buffer("_random_samples", _random_samples)
@@ -188,13 +185,10 @@ class LinearCrossEntropyLoss(_Loss):
         options: Any = None,
     ) -> None:
         super().__init__(reduction)
-        self.num_classes = num_classes
-        self.out_features = out_features
+        self.num_classes, self.out_features = num_classes, out_features
         self.linear = Linear(in_features, num_classes * math.prod(out_features), bias=bias, device=device, dtype=dtype)
         self.register_buffer("weight", weight)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-        self.options = options
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.linear_cross_entropy(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import Tensor, empty
+from ..base.types import DeviceLike, DTypeLike
 from . import init
 from ._arguments import described
 from ._sizes import check_counts
 from .functional import bilinear, linear
 from .module import Module, TensorModule
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]
 
@@ -44,8 +42,7 @@ class Linear(TensorModule):
     ) -> None:
         super().__init__()
         check_counts(self, in_features=in_features, out_features=out_features)
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
         self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
         self.reset_parameters()
@@ -85,9 +82,7 @@ class Bilinear(Module):
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"Bilinear: in1_features is {in1_features}; use 1 or more")
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
         self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
         self.reset_parameters()
@@ -135,8 +130,7 @@ class Flatten(TensorModule):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+        self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)

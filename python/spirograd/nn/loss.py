@@ -51,8 +51,7 @@ class CrossEntropyLoss(_LossOfTarget):
         super().__init__(reduction)
         self.weight: Tensor | None
         self.register_buffer("weight", weight)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
 
 @layer_of(F.ctc_loss)
@@ -66,8 +65,7 @@ class CTCLoss(_Loss):
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        self.blank, self.zero_infinity = blank, zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         """Computes the loss; functional.ctc_loss() describes the arguments."""
@@ -143,8 +141,7 @@ class GaussianNLLLoss(_Loss):
 
     def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.full = full
-        self.eps = eps
+        self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
         return self._loss(input, target, var)
@@ -160,9 +157,7 @@ class PoissonNLLLoss(_Loss):
 
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._loss(log_input, target)
@@ -278,8 +273,7 @@ class MultiMarginLoss(_LossOfTarget):
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.p = p
-        self.margin = margin
+        self.p, self.margin = p, margin
         self.weight: Tensor | None
         self.register_buffer("weight", weight)
 
@@ -336,10 +330,7 @@ class TripletMarginLoss(_Loss):
         self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean"
     ) -> None:
         super().__init__(reduction)
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._loss(anchor, positive, negative)
@@ -373,8 +364,7 @@ class ContrastiveLoss(_Loss):
 
     def __init__(self, margin: float = 1.0, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = margin
-        self.eps = eps
+        self.margin, self.eps = margin, eps
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return self._loss(input1, input2, target)

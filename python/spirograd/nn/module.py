@@ -12,14 +12,12 @@ from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from ..base.stand_in import StandIn
+from ..base.types import DeviceLike, DTypeLike
 from ._arguments import shown_arguments
 from ._attributes import bases, kind_of, note, refuse_other, sort
 from .hooks import Hook, Hooks, RemovableHandle, register
 from .parameter import Parameter, UninitializedParameter
 from .summary import Summary, summary
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["LoadResult", "Module", "StateError", "TensorModule"]
 

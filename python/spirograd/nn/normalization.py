@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from .. import _core
 from .._core import Tensor, ones, zeros
 from ..base.grad_mode import no_grad
+from ..base.types import DeviceLike, DTypeLike
 from . import functional as F
 from . import init
 from ._arguments import OfDims, described
@@ -15,9 +15,6 @@ from ._of_function import TensorFunction, layer_of
 from ._sizes import check_counts
 from .module import TensorModule
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"]
 __all__ += ["InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -75,10 +72,7 @@ class _RunningNorm(OfDims, _Norm):
     ) -> None:
         super().__init__()
         check_counts(self, num_features=num_features)
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
+        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.track_running_stats = track_running_stats
         self._parameters_of((num_features,), affine, affine and bias, device, dtype)
         on = track_running_stats
@@ -269,8 +263,7 @@ class LayerNorm(_Norm):
     ) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
+        self.eps, self.elementwise_affine = eps, elementwise_affine
         self._parameters_of(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -305,8 +298,7 @@ class RMSNorm(_Norm):
     ) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
+        self.eps, self.elementwise_affine = eps, elementwise_affine
         self._parameters_of(self.normalized_shape, elementwise_affine, False, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -342,10 +334,7 @@ class GroupNorm(_Norm):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels in {num_groups} groups; use a multiple")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._parameters_of((num_channels,), affine, affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -364,7 +353,4 @@ class LocalResponseNorm(TensorFunction):
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k

@@ -56,10 +56,7 @@ class _MaxPool(_Pool):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
 
 
 class MaxPool1d(_MaxPool, dims=1): ...
@@ -130,9 +127,7 @@ class _AvgPool(TensorFunction, _Pool):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
+        self.padding, self.ceil_mode, self.count_include_pad = padding, ceil_mode, count_include_pad
         self.divisor_override = divisor_override
 
 
@@ -198,8 +193,7 @@ class _AdaptiveMaxPool(_Pool):
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
+        self.output_size, self.return_indices = output_size, return_indices
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool, dims=1): ...
@@ -230,10 +224,7 @@ class _LPPool(TensorFunction, _Pool):
         self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
 
 class LPPool1d(_LPPool, dims=1): ...

@@ -34,10 +34,7 @@ class RoPE(TensorModule):
         super().__init__()
         if dims < 2 or dims % 2:
             raise ValueError(f"RoPE: dims is {dims}; use an even number")
-        self.dims = dims
-        self.traditional = traditional
-        self.base = base
-        self.scale = scale
+        self.dims, self.traditional, self.base, self.scale = dims, traditional, base, scale
 
     def forward(self, input: Tensor, offset: int = 0) -> Tensor:
         """Rotates [..., time, features], whose positions start at `offset`."""
@@ -93,12 +90,9 @@ class SinusoidalPositionalEncoding(TensorModule):
         super().__init__()
         if dims < 2 or dims % 2:
             raise ValueError(f"SinusoidalPositionalEncoding: dims is {dims}; use an even number")
-        self.dims = dims
-        self.min_freq = min_freq
-        self.max_freq = max_freq
+        self.dims, self.min_freq, self.max_freq = dims, min_freq, max_freq
         self.scale = math.sqrt(4 / dims) if scale is None else scale
-        self.cos_first = cos_first
-        self.full_turns = full_turns
+        self.cos_first, self.full_turns = cos_first, full_turns
 
     def forward(self, input: Tensor) -> Tensor:
         """Encodes positions: any shape [...] -> [..., dims]."""

@@ -7,9 +7,10 @@ Sequences of several lengths are either padded, and the loss masks the padding, 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import Tensor, cat, empty, pad, stack, zeros
+from ..base.types import DeviceLike, DTypeLike
 from . import init
 from ._arguments import described
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
@@ -18,9 +19,6 @@ from .functional import dropout, linear
 from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence, packed, padded
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
@@ -51,10 +49,7 @@ class _Weights(Module):
             raise ValueError(
                 f"{type(self).__name__}: input_size {input_size}, hidden_size {hidden_size}; both must be positive"
             )
-        self._kind = kind
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        self._kind, self.input_size, self.hidden_size, self.bias = kind, input_size, hidden_size, bias
 
     def _add(
         self, suffix: str, inputs: int, proj_size: int, device: DeviceLike | None, dtype: DTypeLike | None
@@ -127,11 +122,8 @@ class RNNBase(_Weights):
             raise ValueError(f"{name}: dropout is {dropout}; use a probability between 0 and 1")
         if not 0 <= proj_size < hidden_size:
             raise ValueError(f"{name}: proj_size is {proj_size}, hidden_size {hidden_size}; use a smaller proj_size")
-        self.num_layers = num_layers
-        self.batch_first = batch_first
-        self.dropout = dropout
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        self.num_layers, self.batch_first, self.dropout = num_layers, batch_first, dropout
+        self.bidirectional, self.proj_size = bidirectional, proj_size
         self._suffixes = [
             [f"_l{layer}{direction}" for direction in ("", "_reverse")[: 1 + bidirectional]]
             for layer in range(num_layers)

@@ -29,9 +29,7 @@ class Summary:
     """
 
     def __init__(self, lines: list[_Line], parameters: int, trained: int) -> None:
-        self.lines = lines
-        self.parameters = parameters
-        self.trained = trained
+        self.lines, self.parameters, self.trained = lines, parameters, trained
 
     def _repr_html_(self) -> str:
         indented = ["\N{NO-BREAK SPACE}" * 4 * line.depth + line.name for line in self.lines]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _core, distributed
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from ..base.types import DeviceLike, DTypeLike
 from ._arguments import described
 from .module import Module
 from .normalization import _BatchNorm, _RunningNorm
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["SyncBatchNorm"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from .._core import Tensor, full, triu
+from ..base.types import DeviceLike, DTypeLike
 from . import init
 from ._arguments import described
 from .attention import MultiheadAttention
@@ -16,9 +17,6 @@ from .functional import gelu, relu
 from .linear import Linear
 from .module import Module, TensorModule
 from .normalization import LayerNorm
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Transformer", "TransformerBlock", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"]
 __all__ += ["TransformerEncoderLayer", "generate_square_subsequent_mask"]
@@ -204,8 +202,7 @@ class _Stack(Module):
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
-        self.num_layers = num_layers
-        self.norm = norm
+        self.num_layers, self.norm = num_layers, norm
 
 
 @described(_Stack)
@@ -338,9 +335,7 @@ class Transformer(Module):
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 init.xavier_uniform_(parameter)
-        self.d_model = d_model
-        self.nhead = nhead
-        self.batch_first = batch_first
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def forward(
         self,

@@ -35,9 +35,7 @@ class Upsample(TensorFunction):
             if isinstance(scale_factor, Sequence)
             else scale_factor and float(scale_factor)
         )
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+        self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
 
     def extra_repr(self) -> str:
         factor = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"

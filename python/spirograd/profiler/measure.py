@@ -65,9 +65,7 @@ class profile:
         for a in self.activities:
             if not isinstance(a, ProfilerActivity):
                 raise TypeError(f"profile: an activity is a ProfilerActivity, not {a!r}; use ProfilerActivity.GPU")
-        self.record_shapes = record_shapes
-        self.profile_memory = profile_memory
-        self.with_stack = with_stack
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.wall = 0.0
         self._events: list[Event] = []
         self._memory: list[Event] = []

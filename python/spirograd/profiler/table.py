@@ -82,8 +82,7 @@ class EventList(list[Row]):
 
     def __init__(self, rows: Iterable[Row], wall: float, clocks: dict[str, str]) -> None:
         super().__init__(rows)
-        self.wall = wall
-        self._clocks = clocks
+        self.wall, self._clocks = wall, clocks
 
     def __repr__(self) -> str:
         return table_text(*_short(self))

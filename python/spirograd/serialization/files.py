@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import FileFormatError
+from ..base.types import DeviceLike
 from ._archives import load_archive, parse_npy, write_archive
 from ._arrays import tensor_of, values_of
 from ._paths import File, map_location_of, reading, written
@@ -15,9 +16,6 @@ from ._torch import load_old
 from ._torch_files import write_torch
 from ._trees import TREE, to_text
 from .safetensors import parse_safetensors
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike
 
 __all__ = ["load", "save", "savez"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from .._core import FileFormatError, Tensor
+from ..base.types import DeviceLike
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of, values_of
 from ._paths import File, MapLocation, library, map_location_of, reading, written
-
-if TYPE_CHECKING:
-    from ..base.types import DeviceLike
 
 __all__ = ["load_safetensors", "save_safetensors"]
 

@@ -24,8 +24,7 @@ class AbsentType:
     """
 
     def __init__(self, name: str, itemsize: int) -> None:
-        self.name = name
-        self.itemsize = itemsize
+        self.name, self.itemsize = name, itemsize
         self.is_complex = name.startswith("complex")
         self.is_floating_point = name.startswith("float")
         self.is_signed = not name.startswith(("uint", "quint")) and name != "float8_e8m0fnu"

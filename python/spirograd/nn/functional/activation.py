@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ... import _core
 from ..._core import (
@@ -21,10 +20,8 @@ from ..._core import (
     tanhshrink,
 )
 from ...base.dtypes import finfo
+from ...base.types import DTypeLike
 from .._arguments import described
-
-if TYPE_CHECKING:
-    from ...base.types import DTypeLike
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"]
 __all__ += ["leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._core import Tensor, arange, rand
-from .._arguments import of_dims
+from .._arguments import in_dims
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
 
@@ -20,7 +20,7 @@ Args:
     output_size: the sizes of the result: one number, or one for each dimension.
     output_ratio: the sizes of the result as a fraction of those of the input, between 0 and 1, in place of output_size.
     return_indices: whether to return the indices of the elements as well.
-    _random_samples: numbers in [0, 1) that place the windows, [n, channels, {count}]; by default random ones.
+    _random_samples: numbers in [0, 1) that place the windows, [n, channels, {dims}]; by default random ones.
 
 Returns:
     The elements, or a tuple of them and their int64 indices, which count through the flattened [{sizes}].
@@ -69,8 +69,8 @@ def _pool(
     return (values, indices) if input.ndim == dims + 2 else (values.squeeze(0), indices.squeeze(0))
 
 
-@of_dims(2, _FRACTIONAL, count="2")
-def fractional_max_pool2d(
+def _fractional_max_pool(
+    dims: int,
     input: Tensor,
     kernel_size: int | Sequence[int],
     output_size: int | Sequence[int] | None = None,
@@ -80,28 +80,20 @@ def fractional_max_pool2d(
 ) -> Any:
     """
     Example:
-        >>> sg.nn.functional.fractional_max_pool2d(sg.ones(1, 1, 5, 5), 2, output_size=3).shape
-        (1, 1, 3, 3)
+        >>> sg.nn.functional.fractional_max_pool{dims}d(sg.ones(1, 1, {5}), 2, output_size=3).shape
+        (1, 1, {3})
     """
-    op = "fractional_max_pool2d"
-    values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 2)
+    op = f"fractional_max_pool{dims}d"
+    values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, dims)
     return (values, indices) if return_indices else values
 
 
-@of_dims(3, _FRACTIONAL, count="3")
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    output_size: int | Sequence[int] | None = None,
-    output_ratio: float | Sequence[float] | None = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """
-    Example:
-        >>> sg.nn.functional.fractional_max_pool3d(sg.ones(1, 4, 4, 4), 2, output_ratio=0.5).shape
-        (1, 2, 2, 2)
-    """
-    op = "fractional_max_pool3d"
-    values, indices = _pool(op, input, kernel_size, output_size, output_ratio, _random_samples, 3)
-    return (values, indices) if return_indices else values
+fractional_max_pool2d = in_dims(_fractional_max_pool, 2, _FRACTIONAL)
+fractional_max_pool3d = in_dims(
+    _fractional_max_pool,
+    3,
+    _FRACTIONAL,
+    example="""
+    >>> sg.nn.functional.fractional_max_pool3d(sg.ones(1, 4, 4, 4), 2, output_ratio=0.5).shape
+    (1, 2, 2, 2)""",
+)

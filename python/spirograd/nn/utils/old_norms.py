@@ -31,8 +31,7 @@ class WeightNorm:
     """
 
     def __init__(self, name: str, dim: int) -> None:
-        self.name = name
-        self.dim = dim
+        self.name, self.dim = name, dim
 
     def compute_weight(self, module: Module) -> Tensor:
         """The weight of the size and the direction of now."""

@@ -11,56 +11,16 @@ from .... import _core, accelerator
 from ....accelerator import memory
 from ...kinds import KINDS
 
-__all__ = [
-    "CUDAGraph",
-    "default_generators",
-    "graph",
-    "is_current_stream_capturing",
-    "StreamContext",
-    "Event",
-    "OutOfMemoryError",
-    "Stream",
-    "can_device_access_peer",
-    "current_device",
-    "current_stream",
-    "default_stream",
-    "device",
-    "device_count",
-    "empty_cache",
-    "get_arch_list",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "get_rng_state",
-    "get_rng_state_all",
-    "init",
-    "initial_seed",
-    "ipc_collect",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_cached",
-    "memory_reserved",
-    "memory_stats",
-    "memory_summary",
-    "reset_max_memory_allocated",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "set_device",
-    "set_per_process_memory_fraction",
-    "set_rng_state",
-    "set_rng_state_all",
-    "stream",
-    "synchronize",
-    *KINDS["gpu"],
-]
+__all__ = ["CUDAGraph", "Event", "StreamContext", "default_generators", "graph", "is_current_stream_capturing"]
+__all__ += ["OutOfMemoryError", "Stream", "can_device_access_peer", "current_device", "current_stream"]
+__all__ += ["default_stream", "device", "device_count", "empty_cache", "get_arch_list", "get_device_capability"]
+__all__ += ["get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed"]
+__all__ += ["ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all"]
+__all__ += ["max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached"]
+__all__ += ["memory_reserved", "memory_stats", "memory_summary", "reset_max_memory_allocated"]
+__all__ += ["reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction"]
+__all__ += ["set_rng_state", "set_rng_state_all", "stream", "synchronize"]
+__all__ += KINDS["gpu"]
 
 globals().update(KINDS["gpu"])
 OutOfMemoryError = _core.OutOfMemoryError
