@@ -3,6 +3,7 @@
 #include "bind/device.hpp"
 #include "bind/dispatch.hpp"
 #include "bind/numpy.hpp"
+#include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 #include "graph/log.hpp"
 #include "ops/list.hpp"
@@ -127,26 +128,25 @@ PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(unwrap
 }  // namespace
 
 PyGetSetDef tensor_attributes[] = {
-    {"shape", shape, nullptr, "Sizes of the dimensions, a tuple.", nullptr},
-    {"dtype", dtype, nullptr, "Type of the elements.", nullptr},
-    {"device", device, nullptr, "Where the elements are.", nullptr},
-    {"ndim", rank, nullptr, "Number of dimensions.", nullptr},
-    {"T", Slot<"T", reversed>::attribute, nullptr, "The dimensions in reverse order.", nullptr},
-    {"mT", Slot<"mT", matrix_transpose>::attribute, nullptr, "The last two dimensions swapped.", nullptr},
-    {"H", Slot<"H", adjoint>::attribute, nullptr, "The transpose of a matrix.", nullptr},
-    {"mH", Slot<"mH", matrix_transpose>::attribute, nullptr, "The last two dimensions swapped.", nullptr},
-    {"itemsize", itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"is_cpu", on_cpu, nullptr, "Whether the elements are on the CPU.", nullptr},
-    {"is_cuda", never, nullptr, "Never: GPUs are used through Vulkan.", nullptr},
-    {"is_leaf", is_leaf, nullptr, "Whether no recorded operation made the tensor.", nullptr},
-    {"grad_fn", grad_fn, nullptr, "The operation that made the tensor, or None.", nullptr},
-    {"retains_grad", retains_grad, nullptr, "Whether .grad is kept although the tensor is no leaf.", nullptr},
-    {"_version", version, nullptr, "How often the tensor's memory was written in place.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether backward() reaches the tensor.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient collected by backward(), or None.", nullptr},
-    {"data", Slot<"data", get_data>::attribute, set_data,
-     "The tensor without its place in the gradient graph; may be replaced.", nullptr},
+    {"shape", shape, nullptr, doc("Tensor.shape"), nullptr},
+    {"dtype", dtype, nullptr, doc("Tensor.dtype"), nullptr},
+    {"device", device, nullptr, doc("Tensor.device"), nullptr},
+    {"ndim", rank, nullptr, doc("Tensor.ndim"), nullptr},
+    {"T", Slot<"T", reversed>::attribute, nullptr, doc("Tensor.T"), nullptr},
+    {"mT", Slot<"mT", matrix_transpose>::attribute, nullptr, doc("Tensor.mT"), nullptr},
+    {"H", Slot<"H", adjoint>::attribute, nullptr, doc("Tensor.H"), nullptr},
+    {"mH", Slot<"mH", matrix_transpose>::attribute, nullptr, doc("Tensor.mH"), nullptr},
+    {"itemsize", itemsize, nullptr, doc("Tensor.itemsize"), nullptr},
+    {"nbytes", nbytes, nullptr, doc("Tensor.nbytes"), nullptr},
+    {"is_cpu", on_cpu, nullptr, doc("Tensor.is_cpu"), nullptr},
+    {"is_cuda", never, nullptr, doc("Tensor.is_cuda"), nullptr},
+    {"is_leaf", is_leaf, nullptr, doc("Tensor.is_leaf"), nullptr},
+    {"grad_fn", grad_fn, nullptr, doc("Tensor.grad_fn"), nullptr},
+    {"retains_grad", retains_grad, nullptr, doc("Tensor.retains_grad"), nullptr},
+    {"_version", version, nullptr, doc("Tensor._version"), nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, doc("Tensor.requires_grad"), nullptr},
+    {"grad", get_grad, set_grad, doc("Tensor.grad"), nullptr},
+    {"data", Slot<"data", get_data>::attribute, set_data, doc("Tensor.data"), nullptr},
     {}};
 
 }  // namespace sg::bind

@@ -327,22 +327,20 @@ PyObject* grad_fn_object(const Ref<GradNode>& fn) { return py::cast(GradFn{fn, {
 
 void add_autograd(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<GradFn>(module, "GradFn", "The operation that made a tensor, or a leaf's AccumulateGrad.",
-                     py::module_local(), collected<GradFn, show_grad_fn, clear_grad_fn>())
-      .def("name", &GradFn::name, "For example \"MulBackward0\".")
-      .def_property_readonly("next_functions", &GradFn::next_functions,
-                             "Where its gradients go: for each input a pair of the operation that made it (None: no "
-                             "gradient) and the number of its output.")
+  py::class_<GradFn>(module, "GradFn", doc("GradFn"), py::module_local(),
+                     collected<GradFn, show_grad_fn, clear_grad_fn>())
+      .def("name", &GradFn::name, doc("GradFn.name"))
+      .def_property_readonly("next_functions", &GradFn::next_functions, doc("GradFn.next_functions"))
       .def_property_readonly(
           "variable", [](const GradFn& f) { return f.leaf ? py::cast(Tensor(f.leaf)) : py::object(py::none()); },
-          "The leaf, of an AccumulateGrad.")
+          doc("GradFn.variable"))
       .def("__eq__", [](const GradFn& a, const GradFn& b) { return a.key() == b.key(); })
       .def("__hash__", [](const GradFn& f) { return std::hash<const void*>()(f.key()); })
       .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; });
-  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.", py::module_local(),
+  py::class_<HookHandle>(module, "HookHandle", doc("HookHandle"), py::module_local(),
                          collected<HookHandle, show_handle, clear_handle>())
       .def(
-          "remove", [](HookHandle& h) { h.callable = py::none(); }, "The hook is not called any more.")
+          "remove", [](HookHandle& h) { h.callable = py::none(); }, doc("HookHandle.remove"))
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](HookHandle& h, const py::args&) { h.callable = py::none(); });
   py::class_<Ref<PythonCheckpoint>>(module, "_Checkpoint", py::module_local())

@@ -119,22 +119,23 @@ auto field(T DeviceInfo::* member) {
 }
 
 void add_fields(py::class_<DeviceId>& type) {
-  type.def_property_readonly("type", field(&DeviceInfo::type), "cpu, discrete, integrated, virtual or software.")
+  type.def_property_readonly("type", field(&DeviceInfo::type), doc("Device.type"))
       .def_property_readonly(
-          "kind", [](DeviceId id) { return id.is_gpu() ? "gpu" : "cpu"; }, "cpu or gpu.")
+          "kind", [](DeviceId id) { return id.is_gpu() ? "gpu" : "cpu"; }, doc("Device.kind"))
       .def_property_readonly(
-          "index", [](DeviceId id) { return static_cast<int>(id.index); }, "Number among its kind.")
-      .def_property_readonly("name", field(&DeviceInfo::name), "The product's name.")
-      .def_property_readonly("vendor", field(&DeviceInfo::vendor), "Who made it.")
-      .def_property_readonly("driver", field(&DeviceInfo::driver), "Name and version of the driver.")
-      .def_property_readonly("api_version", field(&DeviceInfo::api_version), "Vulkan's version.")
-      .def_property_readonly("uuid", field(&DeviceInfo::uuid), "Stays the same over restarts.")
-      .def_property_readonly("memory_total", field(&DeviceInfo::memory_total), "Bytes.")
+          "index", [](DeviceId id) { return static_cast<int>(id.index); }, doc("Device.index"))
+      .def_property_readonly("name", field(&DeviceInfo::name), doc("Device.name"))
+      .def_property_readonly("vendor", field(&DeviceInfo::vendor), doc("Device.vendor"))
+      .def_property_readonly("driver", field(&DeviceInfo::driver), doc("Device.driver"))
+      .def_property_readonly("api_version", field(&DeviceInfo::api_version), doc("Device.api_version"))
+      .def_property_readonly("uuid", field(&DeviceInfo::uuid), doc("Device.uuid"))
+      .def_property_readonly("memory_total", field(&DeviceInfo::memory_total), doc("Device.memory_total"))
       .def_property_readonly(
-          "memory_free", [](DeviceId id) { return sg::device_of(id).info().memory_free; }, "Bytes that are free now.")
+          "memory_free", [](DeviceId id) { return sg::device_of(id).info().memory_free; }, doc("Device.memory_free"))
       .def_property_readonly(
-          "limits", [](DeviceId id) { return pairs(info_of(id).limits); }, "What kernels may use.")
-      .def_property_readonly("features", [](DeviceId id) { return pairs(info_of(id).features); }, "What kernels use.");
+          "limits", [](DeviceId id) { return pairs(info_of(id).limits); }, doc("Device.limits"))
+      .def_property_readonly(
+          "features", [](DeviceId id) { return pairs(info_of(id).features); }, doc("Device.features"));
 }
 
 Object named_device(PyObject* o, const std::optional<int64_t>& index) {
@@ -193,24 +194,20 @@ void add_device_functions(PyObject* module) { add_callables(module, device_calla
 
 void add_devices(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<DeviceId> type(module, "Device", "Where tensors live: the CPU, or a GPU through Vulkan.",
-                            py::module_local());
+  py::class_<DeviceId> type(module, "Device", doc("Device"), py::module_local());
   type.attr("__module__") = "spirograd";
   device_type = type.inc_ref().ptr();
   type.def(py::init([](py::object o) { return to_device_id(o.ptr()); }), py::arg("device"))
       .def_static(
-          "cpu", [] { return object_of({}); }, "The CPU.")
+          "cpu", [] { return object_of({}); }, doc("Device.cpu"))
       .def_static(
           "gpu",
           [](int64_t index, std::optional<std::string> name, std::optional<std::string> uuid) {
             return object_of(find_gpu(index, name, uuid));
           },
-          py::arg("index") = 0, py::arg("name") = py::none(), py::arg("uuid") = py::none(),
-          "A GPU by number, by part of its name, or by uuid.\n\nRaises:\n    DeviceUnavailableError: there is none; "
-          "the message says why.")
+          py::arg("index") = 0, py::arg("name") = py::none(), py::arg("uuid") = py::none(), doc("Device.gpu"))
       .def_static(
-          "is_gpu_available", [] { return !gpus().devices.empty(); },
-          "Whether there is a GPU; software drivers count only with SPIROGRAD_ALLOW_CPU_VULKAN=1.")
+          "is_gpu_available", [] { return !gpus().devices.empty(); }, doc("Device.is_gpu_available"))
       .def_static(
           "list",
           [] {
@@ -219,18 +216,15 @@ void add_devices(PyObject* m) {
             for (size_t i = 0; i < gpus().devices.size(); ++i) all.append(object_of(gpu_id(static_cast<int64_t>(i))));
             return all;
           },
-          "All devices, the CPU first.")
+          doc("Device.list"))
       .def(
           "recover",
           [](DeviceId id) {
             WithoutGil unlocked;
             recover(id);
           },
-          "Opens a GPU anew that was lost or made no progress; one that works, and the CPU, are left alone.\n\nWhat "
-          "was "
-          "pending fails, and tensors whose values were there raise DeviceLostError when they are used, until they are "
-          "written whole, as load_state_dict() does.\n\nRaises:\n    DeviceUnavailableError: the driver refuses.")
-      .def_static("best", best, "A GPU if there is one, else the CPU; says which through logging.")
+          doc("Device.recover"))
+      .def_static("best", best, doc("Device.best"))
       .def("__eq__",
            [](DeviceId a, py::object b) -> py::object {
              if (is_device_object(b.ptr())) return py::bool_(a == py::cast<DeviceId>(b));
@@ -247,7 +241,7 @@ void add_devices(PyObject* m) {
             default_device = to_device_id(self.ptr());
             return self;
           },
-          "Makes it the default device inside a `with`.")
+          doc("Device.__enter__"))
       .def("__exit__",
            [](py::object, py::args) {
              default_device = outer_defaults.back();

@@ -21,7 +21,7 @@ int64_t open_group(const std::string& library, int64_t handle_bytes, int64_t com
                      static_cast<uint64_t>(byte_type),
                      static_cast<int>(rank),
                      static_cast<int>(processes.size())};
-  std::vector<Member> members;
+  std::vector<sg::Member> members;
   for (size_t m = 0; m < processes.size(); ++m) members.push_back({static_cast<int32_t>(processes[m]), pids.at(m)});
   const int32_t number = add_group(open_mpi(handles), std::move(members), std::chrono::duration<double>(limit));
   // The last that this process heard through MPI's own collectives may still be on its way to others, for whom only this

@@ -51,19 +51,18 @@ PyObject* get_numpy(PyObject* self, void*) {
 }
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(value_of(self))); }
 
-PyGetSetDef attributes[] = {
-    {"name", get_name, nullptr, "\"float32\" and so on.", nullptr},
-    {"itemsize", get_size, nullptr, "Bytes of one element.", nullptr},
-    {"is_floating_point", get_float, nullptr, "Whether tensors of it can have gradients.", nullptr},
-    {"dtype", get_numpy, nullptr, "NumPy's dtype; makes np.dtype(sg.float32) work.", nullptr},
-    {}};
+PyGetSetDef attributes[] = {{"name", get_name, nullptr, doc("dtype.name"), nullptr},
+                            {"itemsize", get_size, nullptr, doc("dtype.itemsize"), nullptr},
+                            {"is_floating_point", get_float, nullptr, doc("dtype.is_floating_point"), nullptr},
+                            {"dtype", get_numpy, nullptr, doc("dtype.dtype"), nullptr},
+                            {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, "Pickled and copied by name."}, {}};
 PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
                        {Py_tp_hash, reinterpret_cast<void*>(hash)},
                        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
                        {Py_tp_getset, attributes},
                        {Py_tp_methods, methods},
-                       {Py_tp_doc, const_cast<char*>("The type of a tensor's elements: sg.float32 and friends.")},
+                       {Py_tp_doc, const_cast<char*>(doc("dtype"))},
                        {0, nullptr}};
 PyType_Spec spec{"spirograd.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 

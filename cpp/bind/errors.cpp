@@ -7,6 +7,8 @@
 #include <new>
 #include <thread>
 
+#include "bind/signature.hpp"
+
 namespace sg::bind {
 namespace {
 
@@ -94,22 +96,18 @@ void add_errors(PyObject* m) {
   classes.value = PyExc_ValueError;
   classes.type = PyExc_TypeError;
   check(PyModule_AddFunctions(m, methods));
-  PyObject* error = classes.error = make(m, "Error", "An error of a device or of the engine.", PyExc_RuntimeError);
-  classes.out_of_memory = make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.",
-                               error, PyExc_MemoryError);
-  classes.device_lost = make(m, "DeviceLostError", "The device was lost, with all values on it.", error);
-  classes.device_timeout = make(m, "DeviceTimeoutError", "A device made no progress for SPIROGRAD_TIMEOUT seconds.",
-                                error, PyExc_TimeoutError);
-  classes.device_unavailable =
-      make(m, "DeviceUnavailableError", "There is no such device; the message says why.", error);
-  classes.limit = make(m, "LimitError", "A size is beyond a limit of the device.", error, PyExc_ValueError);
-  classes.kernel_compile = make(m, "KernelCompileError", "A kernel did not compile; the message has the line.", error);
-  classes.fork = make(m, "ForkError", "A GPU was used in a forked child; start processes with 'spawn'.", error);
-  classes.distributed = make(m, "DistributedError", "Another process failed, is late, or does something else.", error);
-  classes.file_format = make(m, "FileFormatError", "A file is damaged or of another format.", error, PyExc_ValueError);
-  classes.fallback_warning =
-      make(m, "FallbackWarning", "An operation runs on a slower path than asked for.", PyExc_UserWarning);
-  classes.cache_warning = make(m, "CacheWarning", "The cache on disk cannot be used.", PyExc_UserWarning);
+  PyObject* error = classes.error = make(m, "Error", doc("Error"), PyExc_RuntimeError);
+  classes.out_of_memory = make(m, "OutOfMemoryError", doc("OutOfMemoryError"), error, PyExc_MemoryError);
+  classes.device_lost = make(m, "DeviceLostError", doc("DeviceLostError"), error);
+  classes.device_timeout = make(m, "DeviceTimeoutError", doc("DeviceTimeoutError"), error, PyExc_TimeoutError);
+  classes.device_unavailable = make(m, "DeviceUnavailableError", doc("DeviceUnavailableError"), error);
+  classes.limit = make(m, "LimitError", doc("LimitError"), error, PyExc_ValueError);
+  classes.kernel_compile = make(m, "KernelCompileError", doc("KernelCompileError"), error);
+  classes.fork = make(m, "ForkError", doc("ForkError"), error);
+  classes.distributed = make(m, "DistributedError", doc("DistributedError"), error);
+  classes.file_format = make(m, "FileFormatError", doc("FileFormatError"), error, PyExc_ValueError);
+  classes.fallback_warning = make(m, "FallbackWarning", doc("FallbackWarning"), PyExc_UserWarning);
+  classes.cache_warning = make(m, "CacheWarning", doc("CacheWarning"), PyExc_UserWarning);
 }
 
 void set_python_error() noexcept {

@@ -240,21 +240,20 @@ constexpr Callable inspect_functions[] = {
 
 void add_inspection(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<PlanStep>(module, "PlanStep", "One kernel launch.", py::module_local())
+  py::class_<PlanStep>(module, "PlanStep", doc("PlanStep"), py::module_local())
       .def_property_readonly(
-          "name", [](const PlanStep& s) { return s.step().name; }, "Its operations, joined by '_'.")
+          "name", [](const PlanStep& s) { return s.step().name; }, doc("PlanStep.name"))
       .def_property_readonly(
-          "nodes", [](const PlanStep& s) { return s.step().nodes; },
-          "Numbers of the graph's nodes that it computes; one that several kernels compute for themselves is in each.")
+          "nodes", [](const PlanStep& s) { return s.step().nodes; }, doc("PlanStep.nodes"))
       .def_property_readonly(
-          "shapes", [](const PlanStep& s) { return s.cost().shapes; }, "Of its domain, or of a product's operands.")
+          "shapes", [](const PlanStep& s) { return s.cost().shapes; }, doc("PlanStep.shapes"))
       .def_property_readonly(
-          "bytes", [](const PlanStep& s) { return s.cost().bytes; }, "Read and written.")
+          "bytes", [](const PlanStep& s) { return s.cost().bytes; }, doc("PlanStep.bytes"))
       .def_property_readonly(
-          "flops", [](const PlanStep& s) { return s.cost().flops; }, "Arithmetic; 2 m n k for a product.")
-      .def_property_readonly("source", &PlanStep::source, "GLSL; empty on the CPU.")
-      .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
-      .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")
+          "flops", [](const PlanStep& s) { return s.cost().flops; }, doc("PlanStep.flops"))
+      .def_property_readonly("source", &PlanStep::source, doc("PlanStep.source"))
+      .def_property_readonly("spirv", &PlanStep::spirv, doc("PlanStep.spirv"))
+      .def("print", &PlanStep::print, doc("PlanStep.print"))
       .def("__repr__", [](const PlanStep& s) { return "<PlanStep " + s.step().name + ">"; });
   add_callables(m, inspect_callables);
   add_callables(m, inspect_functions);

@@ -122,7 +122,7 @@ void add_modes(PyObject* module) {
                          slot(Py_tp_init, begin),
                          slot(Py_tp_dealloc, release),
                          {Py_tp_methods, methods},
-                         {Py_tp_doc, const_cast<char*>("A mode of a thread, which a `with` switches on and back.")},
+                         {Py_tp_doc, const_cast<char*>(doc("_Mode"))},
                          {0, nullptr}};
   PyType_Spec spec{"spirograd._core._Mode", sizeof(PyMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   Object type(check(PyType_FromSpec(&spec)));

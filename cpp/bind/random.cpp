@@ -124,12 +124,7 @@ void set_state(Generator& g, py::handle state) {
 py::object to_object(const Tensor& t) { return py::reinterpret_steal<py::object>(wrap(t)); }
 
 void add_generator(py::module_& module) {
-  py::class_<Generator> type(module, "Generator",
-                             "A stream of random numbers of its own: the same seed gives the same words on every "
-                             "device.\n\nExample:\n    >>> g = sg.Generator().manual_seed(7)\n"
-                             "    >>> a = sg.rand(2, generator=g)\n    >>> g = g.manual_seed(7)\n"
-                             "    >>> a.tolist() == sg.rand(2, generator=g).tolist()\n    True",
-                             py::module_local());
+  py::class_<Generator> type(module, "Generator", doc("Generator"), py::module_local());
   type.attr("__module__") = "spirograd";
   generator_type = type.ptr();
   type.def(py::init([](py::object device) {
@@ -140,28 +135,28 @@ void add_generator(py::module_& module) {
            py::arg("device") = py::none())
       .def_property_readonly(
           "device", [](const Generator& g) { return py::reinterpret_steal<py::object>(device_object(g.device)); },
-          "What was asked for; the numbers do not depend on it.")
+          doc("Generator.device"))
       .def(
           "manual_seed",
           [](py::object self, py::object seed) {
             self.cast<Generator&>().restart(to_seed(seed));
             return self;
           },
-          py::arg("seed"), "Starts anew; returns the generator.")
-      .def("seed", restart_anywhere, "Starts anew from a seed that nobody can guess; returns it.")
-      .def("initial_seed", seed_of, "The seed.")
+          py::arg("seed"), doc("Generator.manual_seed"))
+      .def("seed", restart_anywhere, doc("Generator.seed"))
+      .def("initial_seed", seed_of, doc("Generator.initial_seed"))
       .def(
-          "get_state", [](const Generator& g) { return to_object(state_of(g)); }, "Where the stream is.")
+          "get_state", [](const Generator& g) { return to_object(state_of(g)); }, doc("Generator.get_state"))
       .def(
           "set_state", [](Generator& g, py::object state) { set_state(g, state); }, py::arg("new_state"),
-          "Goes on from a state of get_state().")
+          doc("Generator.set_state"))
       .def(
           "_go_to",
           [](Generator& g, int64_t seed, int64_t blocks) {
             g.seed = seed;
             g.blocks = blocks;
           },
-          py::arg("seed"), py::arg("blocks"), "Goes on elsewhere; initial_seed() stays.");
+          py::arg("seed"), py::arg("blocks"), doc("Generator._go_to"));
 }
 
 py::object manual_seed(PyObject* seed) {

@@ -3,6 +3,7 @@
 // row. Includes nothing of Python, so that a test can compile it alone.
 // Threads: texts never change; `Parameter::value` is written under the GIL.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -40,6 +41,12 @@ struct Signature {
 
 struct Alias {  // another name
   std::string_view name, of;
+};
+
+struct Member {  // a class, or an attribute or method of one: "Device.list"
+  std::string_view name;
+  const char* text;
+  size_t doc;  // where the docstring begins, behind what CPython takes for a signature
 };
 
 struct Parameter {
@@ -88,22 +95,24 @@ PyObject* default_of(const Parameter& p);  // nullptr without one
 
 [[noreturn]] void fail_row(std::string_view name, const char* what);  // Error; in a constant, the compiler's
 
-constexpr size_t signature_of(std::string_view name) {
-  size_t low = 0, high = std::size(kSignatures);
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (kSignatures[middle].name < name)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == std::size(kSignatures) || kSignatures[low].name != name) fail_row(name, "_core.pyi has no such name");
-  return low;
+// The place of a name in a table that is in order.
+template <class Row, size_t n>
+constexpr size_t find(const Row (&table)[n], std::string_view name) {
+  const Row* found = std::lower_bound(table, table + n, name, [](const Row& r, auto word) { return r.name < word; });
+  if (found == table + n || found->name != name) fail_row(name, "_core.pyi has no such name");
+  return static_cast<size_t>(found - table);
 }
+
+// The docstring of "Device.list"; `signed_doc` also has the line that CPython takes for a signature.
+consteval const char* doc(std::string_view name) {
+  const Member& m = kMembers[find(kMembers, name)];
+  return m.text + m.doc;
+}
+consteval const char* signed_doc(std::string_view name) { return kMembers[find(kMembers, name)].text; }
 
 // The number of the row's signature.
 constexpr size_t checked(std::string_view name, const Types& types) {
-  const size_t number = signature_of(name);
+  const size_t number = find(kSignatures, name);
   const Signature& s = kSignatures[number];
   if (types.gives & ~s.gives) fail_row(name, "the function gives another type than _core.pyi says");
   if (types.count < 0) return number;

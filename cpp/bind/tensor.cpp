@@ -227,11 +227,6 @@ PyType_Slot slot(int id, F* f) {
   return {id, reinterpret_cast<void*>(f)};
 }
 
-constexpr const char* kDoc =
-    "Tensor(data, dtype=None, device=None, requires_grad=False)\n--\n\n"
-    "A multi-dimensional array on a device, and its place in the gradient graph.\n\n"
-    "Operations are recorded and run when a value is looked at. Names and meanings are PyTorch's.\n";
-
 }  // namespace
 
 const Tensor& tensor_of(const char* op, PyObject* o) {
@@ -360,7 +355,7 @@ void add_tensor_type(PyObject* module) {
 
       {Py_tp_getset, tensor_attributes},
       {Py_tp_members, members},
-      {Py_tp_doc, const_cast<char*>(kDoc)},
+      {Py_tp_doc, const_cast<char*>(signed_doc("Tensor"))},
       {0, nullptr}};
   PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

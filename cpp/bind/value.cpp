@@ -8,6 +8,7 @@
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
 #include "bind/numpy.hpp"
+#include "bind/signature.hpp"
 #include "value/graph.hpp"
 
 namespace sg::bind {
@@ -394,17 +395,6 @@ PyType_Slot slot(int id, F* f) {
   return {id, reinterpret_cast<void*>(f)};
 }
 
-constexpr const char* kDoc =
-    "Value(data, _children=(), _op='', label='', device=None)\n--\n\n"
-    "A number that remembers how it was made: micrograd's Value, in float64, on the CPU or a GPU.\n\n"
-    "Example:\n"
-    "    >>> import spirograd as sg\n"
-    "    >>> a, b = sg.Value(2.0), sg.Value(-3.0)\n"
-    "    >>> c = (a * b + 10).relu()\n"
-    "    >>> c.backward()\n"
-    "    >>> a.grad, b.grad\n"
-    "    (-3.0, 2.0)\n";
-
 }  // namespace
 
 PyObject* wrap(Node* node) {
@@ -472,7 +462,7 @@ void add_value_type(PyObject* module) {
                          {Py_tp_getset, value_attributes},
                          {Py_tp_methods, value_methods},
                          {Py_tp_members, members},
-                         {Py_tp_doc, const_cast<char*>(kDoc)},
+                         {Py_tp_doc, const_cast<char*>(signed_doc("Value"))},
                          {0, nullptr}};
   PyType_Spec spec{"spirograd.Value", sizeof(PyValue), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                    slots};

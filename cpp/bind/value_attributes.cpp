@@ -1,6 +1,7 @@
 // Attributes and methods of Value: micrograd's names, and those that spirograd adds. Knows no tensors.
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
+#include "bind/signature.hpp"
 #include "bind/value.hpp"
 #include "value/graph.hpp"
 
@@ -212,37 +213,33 @@ PyObject* rounded(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 
 }  // namespace
 
-PyGetSetDef value_attributes[] = {
-    {"data", get_data, set_data, "The number. Writing it changes no node that was computed from the old one.", nullptr},
-    {"grad", get_grad, set_grad, "d root / d self, summed over the calls of backward().", nullptr},
-    {"label", get_label, set_label, "A name for pictures.", nullptr},
-    {"device", get_device, nullptr, "Where the number is computed.", nullptr},
-    {"_prev", get_prev, nullptr, "The nodes this one was made of, a set.", nullptr},
-    {"_op", get_op, set_op, "The operation that made the node, '' for a leaf.", nullptr},
-    {"_backward", get_backward, set_backward, "A function that adds this node's part to its operands' gradients.",
-     nullptr},
-    {}};
+PyGetSetDef value_attributes[] = {{"data", get_data, set_data, doc("Value.data"), nullptr},
+                                  {"grad", get_grad, set_grad, doc("Value.grad"), nullptr},
+                                  {"label", get_label, set_label, doc("Value.label"), nullptr},
+                                  {"device", get_device, nullptr, doc("Value.device"), nullptr},
+                                  {"_prev", get_prev, nullptr, doc("Value._prev"), nullptr},
+                                  {"_op", get_op, set_op, doc("Value._op"), nullptr},
+                                  {"_backward", get_backward, set_backward, doc("Value._backward"), nullptr},
+                                  {}};
 
-#define SG_METHOD(name, doc) {#name, unary<Op::name>, METH_NOARGS, doc}
-PyMethodDef value_methods[] = {
-    {"backward", backward, METH_NOARGS,
-     "backward()\n--\n\nSets self.grad to 1 and adds d self / d node to the gradient of every node it depends on."},
-    SG_METHOD(relu, "relu()\n--\n\nself where it is not negative, else 0."),
-    SG_METHOD(exp, "exp()\n--\n\ne to the power of self."),
-    SG_METHOD(log, "log()\n--\n\nThe natural logarithm; -inf at 0, NaN below."),
-    SG_METHOD(tanh, "tanh()\n--\n\nThe hyperbolic tangent."),
-    SG_METHOD(sigmoid, "sigmoid()\n--\n\n1 / (1 + exp(-self))."),
-    SG_METHOD(sqrt, "sqrt()\n--\n\nThe square root; NaN below 0."),
-    SG_METHOD(abs, "abs()\n--\n\nThe absolute value; its gradient at 0 is 0."),
-    SG_METHOD(sin, "sin()\n--\n\nThe sine of self in radians."),
-    SG_METHOD(cos, "cos()\n--\n\nThe cosine of self in radians."),
-    {"to", to, METH_O, "to(device, /)\n--\n\nThe value on another device; the graph goes on through it."},
-    {"cpu", cpu, METH_NOARGS, "cpu()\n--\n\nThe value on the CPU; the graph goes on through it."},
-    {"item", item, METH_NOARGS, "item()\n--\n\nThe number."},
-    {"__format__", format, METH_O, "__format__(spec, /)\n--\n\nThe number in this format."},
-    {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(rounded)), METH_FASTCALL,
-     "__round__(digits=None, /)\n--\n\nThe number, rounded."},
-    {}};
+#define SG_METHOD(name) {#name, unary<Op::name>, METH_NOARGS, signed_doc("Value." #name)}
+PyMethodDef value_methods[] = {{"backward", backward, METH_NOARGS, signed_doc("Value.backward")},
+                               SG_METHOD(relu),
+                               SG_METHOD(exp),
+                               SG_METHOD(log),
+                               SG_METHOD(tanh),
+                               SG_METHOD(sigmoid),
+                               SG_METHOD(sqrt),
+                               SG_METHOD(abs),
+                               SG_METHOD(sin),
+                               SG_METHOD(cos),
+                               {"to", to, METH_O, signed_doc("Value.to")},
+                               {"cpu", cpu, METH_NOARGS, signed_doc("Value.cpu")},
+                               {"item", item, METH_NOARGS, signed_doc("Value.item")},
+                               {"__format__", format, METH_O, signed_doc("Value.__format__")},
+                               {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(rounded)),
+                                METH_FASTCALL, signed_doc("Value.__round__")},
+                               {}};
 #undef SG_METHOD
 
 }  // namespace sg::bind

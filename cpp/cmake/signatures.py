@@ -13,6 +13,7 @@ which each function and method has its whole docstring. In the source each text 
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import sys
 import textwrap
@@ -67,6 +68,7 @@ KINDS = {
     "Sequence": "kSequence",
     "list": "kSequence",
     "tuple": "kSequence",
+    "_Number": "kFloat | kInt | kBool",
     "_ValuesAndIndices": "kSequence",
     "dtype": "kDType",
     "DTypeLike": "kDType",
@@ -123,6 +125,10 @@ def plain(annotation: ast.expr | None) -> str:
     return ast.unparse(annotation).replace("builtins.", "") if annotation else ""
 
 
+def is_marked(node: ast.FunctionDef, decorator: str) -> bool:
+    return any(ast.unparse(d) == decorator for d in node.decorator_list)
+
+
 def read(node: ast.FunctionDef, method: bool) -> Function:
     a = node.args
     if a.kwarg:
@@ -144,13 +150,13 @@ def read(node: ast.FunctionDef, method: bool) -> Function:
 
 
 def functions_of(body: list[ast.stmt], method: bool) -> dict[str, Function]:
-    """By name; of several overloads the last one, which takes whatever the others do, with the text of the first."""
+    """By name; of several overloads the last one, which takes whatever the others do."""
     found: dict[str, Function] = {}
     for node in body:
-        if not isinstance(node, ast.FunctionDef) or any(ast.unparse(d) == "property" for d in node.decorator_list):
+        if not isinstance(node, ast.FunctionDef) or is_marked(node, "property"):
             continue
         before = found.get(node.name)
-        if before and not before.node.decorator_list:
+        if before and not is_marked(before.node, "overload"):
             raise WrongStubError(node, f"{node.name} is defined twice")
         found[node.name] = read(node, method)
     return found
@@ -192,6 +198,18 @@ def in_place(name: str, text: str) -> str:
             raises[error] = f"{line.rstrip('.')}; or {raises[error].partition(': ')[2]}"
     arguments = [line for argument, line in entries(parts.get("Args", "")).items() if argument != "input"]
     return joined({**own, "Args": "\n".join(arguments), "Raises": "\n".join(raises.values())})
+
+
+def members_of(node: ast.ClassDef) -> Iterator[tuple[str, str, ast.FunctionDef | None]]:
+    """The class itself, its attributes and methods: names, docstrings, and what has a signature."""
+    made = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in ("__init__", "__new__")]
+    yield node.name, ast.get_docstring(node) or "", made[0] if made else None
+    for member, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(member, ast.FunctionDef):
+            signed = None if is_marked(member, "property") else member
+            yield f"{node.name}.{member.name}", ast.get_docstring(member) or "", signed
+        elif isinstance(member, ast.AnnAssign) and isinstance(after, ast.Expr):
+            yield f"{node.name}.{ast.unparse(member.target)}", str(ast.literal_eval(after.value)), None
 
 
 class Stub:
@@ -260,13 +278,26 @@ class Stub:
             scope = "method" if of not in self.functions else "both" if of in self.methods else "function"
             yield Entry(name, scope, self.function(of), text)
 
+    def members(self) -> dict[str, tuple[str, str]]:
+        """Of classes, besides the methods of Tensor: the line that CPython takes for a signature, and the docstring."""
+        found = {}
+        for node in (n for n in self.tree.body if isinstance(n, ast.ClassDef)):
+            for name, doc, signed in members_of(node):
+                if doc and name.partition(".")[2] not in (self.methods if node is self.tensor else ()):
+                    line = ""
+                    if signed:
+                        parameters = parameters_of(signed, types=False, first=is_marked(signed, "staticmethod"))
+                        line = f"{name.rpartition('.')[2]}({parameters})\n--\n\n"
+                    found[name] = line, doc
+        return dict(sorted(found.items()))
+
     def whole(self) -> str:
         """The source with all docstrings written out."""
         lines = self.source.split("\n")
         nodes = [(n, "    ") for n in self.tree.body] + [(n, " " * 8) for n in self.tensor.body]
         told = {entry.name for entry in self.entries()}
         for node, indent in sorted(nodes, key=lambda pair: pair[0].lineno, reverse=True):
-            if not isinstance(node, ast.FunctionDef) or node.name not in told or len(node.body) != 1:
+            if not isinstance(node, ast.FunctionDef) or is_marked(node, "property") or node.name not in told:
                 continue
             (body,) = node.body
             text = self.text(node.name)
@@ -296,17 +327,14 @@ def quoted(text: str) -> str:
     return "\n     ".join([*(f'"{line}\\n"' for line in lines[:-1]), f'"{lines[-1]}"'])
 
 
-def signature(parameters: list[Parameter], types: bool) -> str:
-    """What stands between the parentheses, behind the tensor."""
-    out, by_name = [], False
-    for p in parameters:
-        if p.by_name and not by_name:
-            out.append("*")
-        by_name |= p.by_name
-        blank = " " if types else ""
-        default = f"{blank}={blank}{p.default}" if p.default else ""
-        out.append(f"{p.stars}{p.name}{f': {p.type}' if types else ''}{default}")
-    return ", ".join(out)
+def parameters_of(node: ast.FunctionDef, types: bool, first: bool) -> str:
+    """What stands between the parentheses."""
+    a = copy.deepcopy(node.args)
+    if not first:
+        (a.posonlyargs or a.args).pop(0)
+    for argument in (*a.posonlyargs, *a.args, *a.kwonlyargs, *([a.vararg] if a.vararg else [])):
+        argument.annotation = argument.annotation if types else None
+    return ast.unparse(a).replace("builtins.", "")
 
 
 HEADER = """\
@@ -326,6 +354,10 @@ inline constexpr uint16_t kTakes[] = {{
 inline constexpr Alias kAliases[] = {{
 {aliases}
 }};
+{declared}
+inline constexpr Member kMembers[] = {{
+{members}
+}};
 
 }}  // namespace sg::bind
 """
@@ -336,13 +368,16 @@ UNIT = """\
 namespace sg::bind {{
 namespace {{
 
+Parameter parameters[] = {{
 {lists}
+}};
 
 }}  // namespace
 
 const Text kTexts[] = {{
 {texts}
 }};
+{members}
 
 }}  // namespace sg::bind
 """
@@ -357,7 +392,17 @@ def header(stub: Stub) -> str:
         takes += all_kinds
     listed = "\n".join(f"    {kind}," for kind in takes)
     aliases = "\n".join(f'    {{"{name}", "{of}"}},' for name, of in stub.aliases.items())
-    return HEADER.format(rows="\n".join(rows), takes=listed, aliases=aliases)
+    declared, members = list[str](), list[str]()
+    for number, (name, (line, doc)) in enumerate(stub.members().items()):
+        declared.append(f"extern const char kMember{number}[{len((line + doc).encode()) + 1}];")
+        members.append(f'    {{"{name}", kMember{number}, {len(line.encode())}}},')
+    return HEADER.format(
+        rows="\n".join(rows),
+        takes=listed,
+        aliases=aliases,
+        declared="\n".join(declared),
+        members="\n".join(members),
+    )
 
 
 def unit(stub: Stub) -> str:
@@ -371,10 +416,14 @@ def unit(stub: Stub) -> str:
                 f'    {{"{p.name}", {word}, {str(bool(p.stars)).lower()}, {str(p.by_name).lower()}, {default}}},'
             )
         begin = len(lists) - len(parameters)
-        plainly, typed = quoted(signature(parameters, False)), quoted(signature(parameters, True))
-        fields = [f"{{parameters + {begin}, {len(parameters)}}}", plainly, typed, quoted(function.result), quoted(doc)]
+        texts_of = [quoted(parameters_of(function.node, types, not function.first)) for types in (False, True)]
+        fields = [f"{{parameters + {begin}, {len(parameters)}}}", *texts_of, quoted(function.result), quoted(doc)]
         texts.append("    {" + ",\n     ".join(fields) + "},")
-    return UNIT.format(lists="Parameter parameters[] = {\n" + "\n".join(lists) + "\n};", texts="\n".join(texts))
+    members = [
+        f"const char kMember{number}[] =\n    {quoted(line + doc)};"
+        for number, (line, doc) in enumerate(stub.members().values())
+    ]
+    return UNIT.format(lists="\n".join(lists), texts="\n".join(texts), members="\n".join(members))
 
 
 def write(path: Path, text: str) -> None:

@@ -62,6 +62,20 @@ def test_the_stub_has_the_members_of_a_class(node: ast.ClassDef) -> None:
     assert names(node.body) - set(dir(kind)) == set()
 
 
+@pytest.mark.parametrize("node", CLASSES, ids=lambda node: node.name)
+def test_a_class_has_the_docstrings_of_the_stub(node: ast.ClassDef) -> None:
+    kind = getattr(_core, node.name)
+    told = [(kind, ast.get_docstring(node))]
+    for member, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(member, ast.FunctionDef):
+            told.append((inspect.getattr_static(kind, member.name, None), ast.get_docstring(member)))
+        elif isinstance(member, ast.AnnAssign) and isinstance(after, ast.Expr):
+            told.append((getattr(kind, ast.unparse(member.target)), ast.literal_eval(after.value)))
+    for thing, doc in told:
+        said = inspect.getdoc(thing.__get__(None, kind) if isinstance(thing, staticmethod) else thing) or ""
+        assert doc is None or said.endswith(doc), f"{thing}: {said}"
+
+
 def test_the_installed_stub_has_each_docstring() -> None:
     silent = []
     for owner, body in ((sg, TREE.body), (sg.Tensor, next(c for c in CLASSES if c.name == "Tensor").body)):
@@ -91,6 +105,9 @@ def test_functions_have_the_parameters_of_the_stub() -> None:
 SOURCE = """
 class Tensor:
     '''An array.'''
+    @property
+    def shrink(self) -> bool:
+        '''Whether it is small.'''
     def scale(self, factor: float, *, twice: bool = False) -> Tensor: ...
     times = scale
     def scale_(self, factor: float, *, twice: bool = False) -> Tensor: ...
@@ -153,7 +170,14 @@ def test_texts_are_completed_by_those_of_others() -> None:
         "scale": "both", "scale_": "method", "shrink": "function", "times": "both",
     }  # fmt: skip
     written = [n for n in ast.walk(ast.parse(stub.whole())) if isinstance(n, ast.FunctionDef)]
-    assert len(written) == 4 and all(ast.get_docstring(node) == entries[node.name].doc for node in written)
+    docs = {(n.name, bool(n.decorator_list)): ast.get_docstring(n) for n in written}
+    assert docs == {
+        ("scale", False): entries["scale"].doc,
+        ("scale_", False): SCALE_IN_PLACE,
+        ("shrink", False): SHRINK,
+        ("shrink", True): "Whether it is small.",
+    }
+    assert stub.members()["Tensor.shrink"] == ("", "Whether it is small.")
 
 
 @pytest.mark.parametrize(
@@ -162,15 +186,15 @@ def test_texts_are_completed_by_those_of_others() -> None:
         (
             "def scale(self, factor: float",
             "def scale(self, factor: int",
-            "4: scale: the function and the method differ",
+            "7: scale: the function and the method differ",
         ),
-        ("by: int", "by", "22: shrink: a type is missing"),
-        ("def shrink", "def times_", "22: times_ has no docstring"),
+        ("by: int", "by", "25: shrink: a type is missing"),
+        ("def shrink(input", "def times_(input", "25: times_ has no docstring"),
         ("as in scale", "as in scales", "1: 'scales' is neither a function nor a method"),
         ("    times = scale\n", "", "1: times is not another name of scale wherever that is"),
-        ("def shrink(", "def scale(", "22: scale is defined twice"),
-        ("factor: float = 1)", "**factor: float)", "22: shrink: rows take no '**'"),
-        ("by: int", "by: int =", "22: expected default value expression"),
+        ("def shrink(input", "def scale(input", "25: scale is defined twice"),
+        ("factor: float = 1)", "**factor: float)", "25: shrink: rows take no '**'"),
+        ("by: int", "by: int =", "25: expected default value expression"),
     ],
 )
 def test_a_wrong_stub_stops_the_build(old: str, new: str, message: str, tmp_path: Path) -> None:
