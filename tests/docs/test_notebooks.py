@@ -1,12 +1,16 @@
-"""The notebooks run on each device, hold no outputs, and make the pictures of the pages.
+"""The notebooks run on each device, hold their outputs, and make the pictures of the pages.
+
+`tools/notebooks.py`, in the lane `docs`, compares the outputs with those of a run.
 
 `UPDATE_IMAGES=1` writes the pictures in docs/images anew.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from spirograd.viz.style import PALE
 nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient and ipykernel")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
+notebooks = pytest.importorskip("notebooks")
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -66,11 +71,48 @@ def image_of_the_pages(name: str) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_notebooks_hold_no_outputs(path: Path) -> None:
+def test_notebooks_hold_their_outputs(path: Path) -> None:
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
-    assert cells and not any(cell.outputs or cell.execution_count for cell in cells)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), "tools/notebooks.py --write"
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert outputs and not any(output.output_type == "error" or output.get("name") == "stderr" for output in outputs)
+    assert path.stat().st_size < 1_000_000
+
+
+PNG, LARGER = (
+    base64.b64encode(b"\x89PNG" + bytes(12) + struct.pack(">II", width, 50)).decode() for width in (100, 120)
+)
+SVG = '<svg width="%dpt" height="4pt">'
+
+
+@pytest.mark.parametrize(
+    ("ours", "stored", "same"),
+    [
+        ({"stream": "loss 0.5, 3.1 ms a step"}, {"stream": "loss 0.5, 12 ms a step"}, True),
+        ({"stream": "loss 0.5, 3.1 ms a step"}, {"stream": "loss 0.6, 3.1 ms a step"}, False),
+        ({"text/plain": "<Graph at 0x7f1>"}, {"text/plain": "<Graph at 0x7f2>"}, True),
+        ({"text/plain": "1"}, {"stream": "1"}, False),
+        ({"image/png": PNG}, {"image/png": PNG}, True),
+        ({"image/png": PNG}, {"image/png": LARGER}, False),
+        (
+            {"image/svg+xml": '<svg width="90pt" height="4pt">'},
+            {"image/svg+xml": '<svg width="50pt" height="4pt">'},
+            False,
+        ),
+    ],
+)
+def test_outputs_are_compared(ours: dict[str, str], stored: dict[str, str], same: bool) -> None:
+    cells = [nbformat.v4.new_code_cell("x", outputs=[as_output(texts)]) for texts in (ours, stored)]
+    books = [nbformat.v4.new_notebook(cells=[cell]) for cell in cells]
+    assert bool(notebooks.differences(*books)) != same
+
+
+def as_output(texts: dict[str, str]) -> Any:
+    if "stream" in texts:
+        return nbformat.v4.new_output("stream", text=texts["stream"])
+    return nbformat.v4.new_output("display_data", data=texts)
 
 
 def test_demo(device: sg.Device, tmp_path: Path) -> None:
