@@ -128,6 +128,7 @@ PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(unwrap
 }  // namespace
 
 PyGetSetDef tensor_attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes that a program has set.", nullptr},
     {"shape", shape, nullptr, doc("Tensor.shape"), nullptr},
     {"dtype", dtype, nullptr, doc("Tensor.dtype"), nullptr},
     {"device", device, nullptr, doc("Tensor.device"), nullptr},

@@ -131,9 +131,11 @@ PyObject* as_index(PyObject* self) {
 
 int show(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<PyTensor*>(self)->attributes);
   return show_given(unwrap(self).ref(), {}, visit, arg);
 }
 int clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<PyTensor*>(self)->attributes);
   take_given(unwrap(self).ref(), {});
   return 0;
 }
@@ -146,6 +148,7 @@ void release(PyObject* self) {
   auto* t = reinterpret_cast<PyTensor*>(self);
   if (t->value->shown == self) t->value->shown = nullptr;  // before callbacks of weak references could ask for it
   if (t->weak_references) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(t->attributes);
   t->value.~Tensor();
   type->tp_free(self);
   Py_DECREF(type);
@@ -220,6 +223,7 @@ PyObject* row(PyObject* self, Py_ssize_t i) {
 }
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, attributes), READONLY, nullptr},
                          {}};
 
 template <class F>

@@ -12,6 +12,7 @@ struct Call;
 struct PyTensor {
   PyObject_HEAD Tensor value;
   PyObject* weak_references;
+  PyObject* attributes;  // __dict__, once a program asks for it
 };
 
 extern PyTypeObject* tensor_type;

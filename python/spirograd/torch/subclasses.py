@@ -2,7 +2,7 @@
 
 Plain tensors are of the core's class, which knows nothing of this. A subclass is one of `AnyTensor`, whose methods,
 operators and attributes ask (answering.py) before they do what the core's do. A tensor gets its class after it was
-made: objects of these classes are laid out as the core's, so what a program sets on them is kept here, by object.
+made: objects of these classes are laid out as the core's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import functools
 import sys
-import weakref
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import FunctionType
@@ -25,40 +24,7 @@ from .kinds import construct
 
 __all__ = ["AnyTensor", "as_it_is", "as_subclass", "open_to_subclasses"]
 
-_set, _part, _text = Tensor.__setattr__, Tensor.__getitem__, Tensor.__repr__  # those of the core
-_attributes: dict[int, tuple[Any, dict[str, Any]]] = {}  # by id: what sees that the tensor is gone, and its attributes
-
-
-def _attributes_of(x: Tensor) -> dict[str, Any]:
-    key = id(x)
-    if key not in _attributes:
-        _attributes[key] = (weakref.ref(x, lambda _: _attributes.pop(key, None)), {})
-    return _attributes[key][1]
-
-
-def _keep_attribute(self: Tensor, name: str, value: Any) -> None:
-    """Sets an attribute of a tensor, also one that the core's have not."""
-    try:
-        _set(self, name, value)
-    except AttributeError:
-        if name == "__dict__":
-            _attributes_of(self)
-            _attributes[id(self)] = (_attributes[id(self)][0], value)
-        elif hasattr(type(self), name):
-            raise
-        else:
-            _attributes_of(self)[name] = value
-        Tensor.__getattr__ = _kept_attribute  # type: ignore[attr-defined]
-
-
-def _kept_attribute(self: Tensor, name: str) -> Any:
-    """What a program set on a tensor. Only there once a program did: it makes finding methods slower."""
-    if name == "__dict__":
-        return _attributes_of(self)
-    kept = _attributes.get(id(self))
-    if kept is not None and name in kept[1]:
-        return kept[1][name]
-    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+_part, _text = Tensor.__getitem__, Tensor.__repr__  # those of the core
 
 
 class _TensorMeta(type):
@@ -67,9 +33,6 @@ class _TensorMeta(type):
     def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         if any(base is not Tensor for base in bases):  # not AnyTensor itself, which equals Tensor
             _others_ask()
-        body.setdefault("__slots__", ())
-        if any("__dict__" in vars(kind) for base in bases for kind in base.__mro__ if kind not in Tensor.__mro__):
-            body["__dict__"] = vars(AnyTensor)["__dict__"]  # before that of other bases
         return super().__new__(mcls, name, bases, body)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -118,33 +81,6 @@ class AnyTensor(Tensor, metaclass=_TensorMeta):
             result = func(*args, **(kwargs or {}))
             return result if func in as_it_is() else _converted(result, cls)
 
-    def __getattribute__(self, name: str) -> Any:
-        kept = _attributes.get(id(self))
-        return kept[1][name] if kept is not None and name in kept[1] else Tensor.__getattribute__(self, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        for kind in type(self).__mro__:
-            if name in vars(kind):
-                if hasattr(type(vars(kind)[name]), "__set__"):
-                    return _set(self, name, value)
-                break
-        _attributes_of(self)[name] = value
-        return None
-
-    def __delattr__(self, name: str) -> None:
-        if name not in _attributes_of(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        del _attributes_of(self)[name]
-
-    def _get_dict(self) -> dict[str, Any]:
-        return _attributes_of(self)
-
-    def _set_dict(self, attributes: dict[str, Any]) -> None:
-        _attributes_of(self)
-        _attributes[id(self)] = (_attributes[id(self)][0], attributes)
-
-    __dict__ = property(_get_dict, _set_dict)
-
     def __repr__(self) -> str:
         return _named(self, _text(as_subclass(self, Tensor)))
 
@@ -187,7 +123,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         return made
     try:
         made.__class__ = cls
-    except TypeError:  # another layout, of a base with a __dict__: a copy keeps the place in the graph, not the memory
+    except TypeError:  # another layout, of a class with slots: a copy keeps the place in the graph, not the memory
         if not made.requires_grad:
             return Tensor.__new__(cls, made)
         with answering.DisableTorchFunctionSubclass():
@@ -249,6 +185,7 @@ _TAKING_TENSORS = {*_PAIRS, "__getitem__", "__setitem__"}
 _OF_OBJECTS = {"as_subclass", "_make_subclass", "__array_ufunc__", "__class__", "__doc__", "__hash__", "__init__"}
 _OF_OBJECTS |= {"__init_subclass__", "__iter__", "__dir__", "__module__", "__reduce__", "__sizeof__", "__str__"}
 _OF_OBJECTS |= {"__getattr__", "__getstate__", "__subclasshook__", "__weaklistoffset__"}
+_OF_OBJECTS |= {"__delattr__", "__dict__", "__dictoffset__", "__getattribute__", "__setattr__"}
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -339,7 +276,6 @@ _subclasses_ask: Places = []  # what the first subclass of the program changed
 def _others_ask() -> None:
     """From now on plain tensors ask about the other arguments, and so do layers: a program makes its first subclass."""
     if not _subclasses_ask:
-        Tensor.__getattr__ = _kept_attribute  # type: ignore[attr-defined]
         methods = [(Tensor, name, _asking[name]) for name in _taking & _asking.keys()]
         _subclasses_ask.extend([*methods, *asking_layers({})])
         change(_subclasses_ask)
@@ -363,7 +299,6 @@ def change_back(places: Places, before: Places) -> None:
 
 def open_to_subclasses() -> None:
     """Makes the methods, operators and attributes of AnyTensor, of those that tensors have by now."""
-    Tensor.__setattr__ = _keep_attribute  # type: ignore[method-assign, assignment]
     nn.Parameter.__torch_function__ = staticmethod(answering.disabled)  # type: ignore[attr-defined]
     Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
