@@ -425,7 +425,7 @@ def operations() -> set[str]:
     """The functions of the core that give tensors, without those that make them of given values."""
     stubs = ast.parse((PYTHON / "_core.pyi").read_text(encoding="utf-8"))
     functions = [node for node in stubs.body if isinstance(node, ast.FunctionDef)]
-    return {f.name for f in functions if f.returns and "Tensor" in ast.unparse(f.returns)} - MAKERS
+    return {f.name for f in functions if f.returns and re.search("Tensor|Values", ast.unparse(f.returns))} - MAKERS
 
 
 def is_plain(node: ast.expr, names: set[str]) -> bool:

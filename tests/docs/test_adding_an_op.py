@@ -118,7 +118,7 @@ COMPOSITE: list[Change] = [
     (STUB, "    def addcmul(", "    def midpoint(self, other: Tensor | builtins.float) -> Tensor: ...\n"),
     (
         STUB,
-        "def addcmul(\n    input",
+        "def addcmul(input",
         '''def midpoint(input: Tensor, other: Tensor | builtins.float) -> Tensor:
     """(input + other) / 2."""
 
@@ -158,6 +158,12 @@ def test_the_recipe_names_each_file(head: str) -> None:
     places = named(section(page, head)) | named(section(page, EVERY_OP))
     for file, _, _ in RECIPES[head]:
         assert any(file == place or file.startswith(f"{place}/") for place in places), f"{head} does not name {file}"
+
+
+@pytest.mark.parametrize("head", RECIPES)
+def test_each_change_has_its_neighbour(head: str) -> None:
+    for file, anchor, _ in RECIPES[head]:
+        assert anchor in (ROOT / file).read_text(encoding="utf-8"), f"{file} has no '{anchor}' any longer"
 
 
 def change(tree: Path, changes: list[Change]) -> None:
