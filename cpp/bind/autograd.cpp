@@ -5,6 +5,7 @@
 #include "bind/caster.hpp"
 #include "bind/cycles.hpp"
 #include "bind/methods.hpp"
+#include "bind/source.hpp"
 #include "engine/engine.hpp"
 #include "graph/lock.hpp"
 #include "ops/list.hpp"
@@ -269,6 +270,7 @@ constexpr Callable autograd_functions[] = {
     {"_set_arrived", bound<set_arrived_gradient>},
     {"_written_at", bound<written_at>},
     {"_running_line", bound<running_line>},
+    {"_warn_at_line", bound<warn_at_line>},
     {"_saved_bytes", bound<saved_bytes>},
     {"_depends_on_others", bound<depends_on_others>},
     {"_random_state", bound<random_words>},

@@ -50,16 +50,6 @@ void set_precision(const std::string& precision) {
 bool mixed_products = true;  // PyTorch has none
 void allow_mixed_products(bool allow) { mixed_products = allow; }
 
-// Once a line of the program, as Python does it.
-void warn_at_line(const std::string& message) {
-  static PyObject* const registry = check(PyDict_New());
-  const std::string line = running_line().str();
-  const size_t colon = line.rfind(':');
-  if (colon == line.npos) return;
-  check(PyErr_WarnExplicit(PyExc_UserWarning, message.c_str(), line.substr(0, colon).c_str(),
-                           std::stoi(line.substr(colon + 1)), nullptr, registry));
-}
-
 void on_mixed_factors(const char* op, DType a, DType b) {
   const std::string types = std::string(name_of(a)) + " and " + name_of(b);
   if (!mixed_products)

@@ -92,4 +92,13 @@ SourceLocation running_line() {
   return {};
 }
 
+void warn_at_line(const std::string& message) {
+  static PyObject* const registry = check(PyDict_New());
+  const std::string line = running_line().str();
+  const size_t colon = line.rfind(':');
+  check(colon == line.npos ? PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1)
+                           : PyErr_WarnExplicit(PyExc_UserWarning, message.c_str(), line.substr(0, colon).c_str(),
+                                                std::stoi(line.substr(colon + 1)), nullptr, registry));
+}
+
 }  // namespace sg::bind

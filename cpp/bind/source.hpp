@@ -6,5 +6,7 @@
 namespace sg::bind {
 
 SourceLocation running_line();
+// A UserWarning that shows this line, once for each. The GIL is held.
+void warn_at_line(const std::string& message);
 
 }  // namespace sg::bind

@@ -530,6 +530,9 @@ def _written_at(x: Tensor) -> str:
 def _running_line() -> str:
     """The user's line that runs now."""
 
+def _warn_at_line(message: str) -> None:
+    """Warns, once at each line of the user's."""
+
 def _saved_bytes(x: Tensor) -> builtins.int:
     """Bytes of the values that the graph of x keeps."""
 

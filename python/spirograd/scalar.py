@@ -7,11 +7,10 @@ gives the same weights.
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._core import Tensor, Value, _neurons, _tensor_of
+from ._core import Tensor, Value, _neurons, _tensor_of, _warn_at_line
 from .base.types import DeviceLike
 
 
@@ -51,7 +50,7 @@ class Neuron(Module):
         if (out := _neurons(Neuron, [self], x)) is not None:
             return out[0]
         if len(self.w) != len(x):  # as in micrograd, the shorter counts
-            warnings.warn(f"Neuron: there are {len(self.w)} weights, got {len(x)} inputs; give as many", stacklevel=2)
+            _warn_at_line(f"Neuron: there are {len(self.w)} weights, got {len(x)} inputs; give as many")
         act = sum((wi * xi for wi, xi in zip(self.w, x, strict=False)), self.b)
         return act.relu() if self.nonlin else act
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -302,3 +303,12 @@ def test_training_as_pytorch(dtype: str, tolerance: float, device: sg.Device) ->
         losses.append(found)
     np.testing.assert_allclose(*losses, rtol=tolerance)
     assert losses[0][-1] < 0.5 * losses[0][0]
+
+
+def test_a_warning_names_the_line_of_the_program_once() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            nn.Softmax()(sg.ones(2, 2))
+            sg.MLP(3, [2, 1])([1.0, 2.0])
+    assert [(w.filename, w.lineno - told[0].lineno) for w in told] == [(__file__, 0), (__file__, 1)]

@@ -103,6 +103,13 @@ assert (x // torch.tensor([0, 2])).tolist() == [0, 2]
 assert "divided by 0" in raises(RuntimeError, lambda: x // 0)
 assert (x[:0] // 0).tolist() == []
 """,
+    "results of `max`, `sort` and their like along a dimension": """
+pair = torch.tensor([3, 1]).sort()
+assert repr(pair) == (
+    "torch.return_types.values_and_indices(\\nvalues=tensor([1, 3]),\\nindices=tensor([1, 0]))"
+)
+assert torch.return_types.max is torch.return_types.min is type(pair)
+""",
     "`channels_last`": """
 x = torch.randn(1, 2, 3, 4)
 for y in (x.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)):

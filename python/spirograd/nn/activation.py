@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from .._core import Tensor, full, get_default_dtype
+from .._core import Tensor, _warn_at_line, full, get_default_dtype
 from ..base.types import DeviceLike, DTypeLike
 from . import functional as F
 from ._arguments import described
@@ -344,7 +342,7 @@ def _dim(op: str, dim: int | None, x: Tensor) -> int:
     """The dimension; by default that of PyTorch: 0 for tensors of 0, 1 or 3 dimensions, else 1."""
     if dim is not None:
         return dim
-    warnings.warn(f"{op}: no dimension was given; pass dim=", stacklevel=4)
+    _warn_at_line(f"{op}: no dimension was given; pass dim=")
     return 0 if x.ndim in (0, 1, 3) else 1
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -142,6 +141,11 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(kind.place, kind.dtype) if isinstance(kind, TensorKind) else self.to(kind)
 
 
+def _shown_pair(self: Any) -> str:
+    """Values and indices on lines of their own."""
+    return f"torch.return_types.values_and_indices(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
 def _is_contiguous(original: Callable[[Tensor], bool]) -> Callable[..., bool]:
     def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
         if memory_format in (channels_last, channels_last_3d):
@@ -219,6 +223,8 @@ def _size(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _change_tensors() -> None:
     shape = Tensor.shape
+    pair: Any = type(_core.zeros(1).max(0))
+    pair.__repr__ = _shown_pair
     changes: dict[str, Any] = {
         "shape": property(lambda self: Size(shape.__get__(self))),
         "size": _size(Tensor.size),
@@ -269,7 +275,7 @@ def _drop_channels(
     """dropout2d() and dropout3d() of other shapes than theirs: whole [n, channels], with a warning."""
     if spatial == 1 or input.ndim in (spatial + 1, spatial + 2):
         return original(op, input, p, training, inplace, spatial)
-    warnings.warn(f"{op}: the input has {input.ndim} dimensions; use dropout()", stacklevel=4)
+    _core._warn_at_line(f"{op}: the input has {input.ndim} dimensions; use dropout()")
     return _drop(op, input, p, training, inplace, 2)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 from .. import _core
 from .._core import Tensor
 from ..nn.functional import loss
@@ -21,11 +19,10 @@ def _broadcast(op: str, input: Tensor, target: Tensor) -> None:
         return _strict(op, input, target)
     _core.broadcast_shapes(input.shape, target.shape)
     if op in _WARNED:
-        warnings.warn(
+        _core._warn_at_line(
             f"Using a target size (torch.Size({list(target.shape)})) that is different to the input size "
             f"(torch.Size({list(input.shape)})). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=4,
+            "Please ensure they have the same size."
         )
 
 

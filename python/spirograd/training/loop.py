@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -102,7 +101,7 @@ def run_epoch(
     training.logs = history.last()
     if not math.isfinite(values["loss"]) and all(map(math.isfinite, history.metrics["loss"][:-1])):
         what = f"the loss of epoch {training.epoch} is {values['loss']}"
-        warnings.warn(f"fit: {what}; try a smaller lr, or look for NaN in the data", stacklevel=3)
+        _core._warn_at_line(f"fit: {what}; try a smaller lr, or look for NaN in the data")
     if bar is not None:
         bar.advance(0, note=_note(training, training.logs))
     for follower in followers:
@@ -162,7 +161,5 @@ def _memory(model: Module) -> str:
     if device is None or device.kind == "cpu":
         return ""
     if device.memory_free < (1 - FULL) * device.memory_total:
-        warnings.warn(
-            f"fit: over {FULL:.0%} of the memory of {device} is in use; use a smaller batch_size", stacklevel=2
-        )
+        _core._warn_at_line(f"fit: over {FULL:.0%} of the memory of {device} is in use; use a smaller batch_size")
     return f", {_core._device_stats(device)['bytes_live'] / 2**20:,.0f} MiB"

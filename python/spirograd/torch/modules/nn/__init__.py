@@ -5,5 +5,6 @@ from __future__ import annotations
 from ....nn.functional import LinearCrossEntropyOptions
 from ....nn.parallel import DataParallel
 from ....nn.recurrent import RNNBase
+from .modules.loss import NLLLoss2d
 
-__all__ = ["DataParallel", "LinearCrossEntropyOptions", "RNNBase"]
+__all__ = ["DataParallel", "LinearCrossEntropyOptions", "NLLLoss2d", "RNNBase"]

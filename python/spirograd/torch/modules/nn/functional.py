@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .... import nn
-from ...._core import Tensor, cat
+from ...._core import Tensor, _warn_at_line, cat
 from ...arguments import NEWER_LOSSES, legacy_reduction
 from ..overrides import handle_torch_function, has_torch_function, has_torch_function_variadic
 
@@ -33,7 +32,7 @@ globals().update(LOSSES)
 def _softmax(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def call(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         if dim is None:
-            warnings.warn(f"{name}: no dimension was given; pass dim=", stacklevel=2)
+            _warn_at_line(f"{name}: no dimension was given; pass dim=")
             dim = 0 if input.ndim in (0, 1, 3) else 1
         return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
 

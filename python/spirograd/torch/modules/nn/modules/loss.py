@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....._core import Tensor
-from .....nn import Module
+from .....nn import Module, NLLLoss
 from .....nn.loss import _Loss as Losses
 
-__all__ = ["_Loss", "_WeightedLoss"]
+__all__ = ["NLLLoss2d", "_Loss", "_WeightedLoss"]
 
 
 class _Losses(type):
@@ -43,3 +43,7 @@ class _WeightedLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.weight: Tensor | None
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss by an old name."""
