@@ -1,4 +1,4 @@
-"""Each row of "What differs" in docs/porting.md, as a program that sees it."""
+"""Each row of "Differences" in docs/porting.md, as a program that sees it."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ w = torch.ones(1, requires_grad=True)
 leaf = (w * 2).grad_fn.next_functions[0][0]
 assert leaf.variable is w and not hasattr(leaf, "saved_tensors")
 """,
-    "second derivatives of `max`, `maximum`, `clamp` and their like": """
+    "second derivatives of `max`, `maximum`, `clamp` and similar functions": """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 (g,) = torch.autograd.grad(x.clamp(max=1.5).sum() + x.max(), x, create_graph=True)
 assert torch.autograd.grad(g.sum(), x)[0].tolist() == [0, 0]
@@ -375,7 +375,7 @@ assert plain.shape == scored.shape == (1, 1, 4, 8) and torch.isfinite(q.grad).al
 
 
 def test_each_difference_is_seen_somewhere() -> None:
-    table = PAGE.read_text(encoding="utf-8").split("## What differs")[1].split("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## Differences")[1].split("\n## ")[0]
     rows = [re.split(r" \| ", line.strip("| "))[0] for line in table.splitlines() if line.startswith("|")][2:]
     assert rows == list(SEEN)
 

@@ -80,7 +80,7 @@ def names() -> list[str]:
 
 def left_out() -> list[str]:
     """The names in the first column of the page's table, without their stars."""
-    table = PAGE.read_text(encoding="utf-8").split("## What is left out")[1].split("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## Missing names")[1].split("\n## ")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     return [name.strip("` ") for cell in cells for name in cell.split(",")]
 
