@@ -7,9 +7,14 @@
 
 namespace sg::bind {
 
-extern const bool at_once;                              // SPIROGRAD_SYNC=1
-inline constinit thread_local bool has_called = false;  // whether this thread made a call
-inline constinit thread_local int calls_open = 0;       // under SPIROGRAD_SYNC=1
+extern const bool at_once;  // SPIROGRAD_SYNC=1
+// Of the calls of a thread; in one place, because each look at what a thread has costs a call.
+struct Calls {
+  bool made = false;         // whether there was one
+  bool intercepted = false;  // whether interceptors are open (dispatch.hpp)
+  int open = 0;              // under SPIROGRAD_SYNC=1
+};
+inline constinit thread_local Calls calls;
 
 // False, of both: a Python error is set.
 bool start_due() noexcept;     // starts work that is due
@@ -19,7 +24,7 @@ bool run_recorded() noexcept;  // runs what is pending, but for an optimiser's s
 template <class F>
 auto public_call(F body) noexcept -> decltype(body()) {
   constexpr bool gives_object = std::is_pointer_v<decltype(body())>;
-  has_called = true;
+  calls.made = true;
   if (work_is_due && !start_due()) {
     if constexpr (gives_object)
       return nullptr;
@@ -27,9 +32,9 @@ auto public_call(F body) noexcept -> decltype(body()) {
       return -1;
   }
   if (!at_once) return body();
-  ++calls_open;
+  ++calls.open;
   auto result = body();
-  if (--calls_open > 0) return result;
+  if (--calls.open > 0) return result;
   if constexpr (gives_object) {
     if (!result || run_recorded()) return result;
     Py_DECREF(result);

@@ -39,7 +39,7 @@ bool is_passed_over() {
 template <size_t i>
 PyObject* look(PyObject*, PyObject*) {
   return guarded([] {
-    if (has_called && is_pending() && !is_passed_over()) {
+    if (calls.made && is_pending() && !is_passed_over()) {
       const WithoutGil unlocked;
       synchronize({});
     }

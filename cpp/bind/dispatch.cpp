@@ -14,7 +14,6 @@ namespace sg::bind {
 namespace {
 
 thread_local Interceptors open;
-constinit thread_local bool is_intercepted = false;  // whether there are any: read by each call
 
 // Functions are made of others: the message begins with the one that was called. A parameter that a kernel found out of
 // range is told later, at any call.
@@ -105,7 +104,7 @@ PyObject* slot_function(const Callable& callable) {
 const Interceptors& interceptors() { return open; }
 
 void set_interceptors(Interceptors all) noexcept {
-  is_intercepted = bool(all);
+  calls.intercepted = bool(all);
   open = std::move(all);
 }
 
@@ -118,7 +117,7 @@ PyObject* dispatch(const Call& call, PyObject* function) noexcept {
   return public_call([&] {
     return guarded([&]() -> PyObject* {
       if (PyObject* who = who_answers_for(call)) return answer(who, call, function);
-      if (is_intercepted) return intercept(call, function);
+      if (calls.intercepted) return intercept(call, function);
       try {
         return run(call);
       } catch (const Answered& element) {
@@ -131,7 +130,7 @@ PyObject* dispatch(const Call& call, PyObject* function) noexcept {
 // Python asks the class of the other operand itself, when an operator gives NotImplemented.
 PyObject* dispatch_slot(const Call& call) noexcept {
   return public_call([&] {
-    return guarded([&] { return is_intercepted ? intercept(call, slot_function(*call.callable)) : run(call); });
+    return guarded([&] { return calls.intercepted ? intercept(call, slot_function(*call.callable)) : run(call); });
   });
 }
 
