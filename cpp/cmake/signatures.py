@@ -274,7 +274,9 @@ class Stub:
         names = {n for n, m in self.methods.items() if m.doc or not n.startswith("__")} | self.functions.keys()
         for name in sorted(names | self.aliases.keys()):
             of = self.aliases.get(name, name)
-            text = self.text(of) if of == name else f"The same as {of}. {self.text(of)}"
+            text = self.text(of)
+            if of != name and not of.endswith("_"):  # which would be a link in reStructuredText
+                text = f"The same as {of}. {text}"
             scope = "method" if of not in self.functions else "both" if of in self.methods else "function"
             yield Entry(name, scope, self.function(of), text)
 
