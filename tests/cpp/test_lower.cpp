@@ -300,7 +300,9 @@ TEST_CASE("grids stay inside the device's limit, and nothing is nothing", "[lowe
 
 TEST_CASE("an element number beyond 31 bits has 64", "[lower]") {
   const std::string text = lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 0), plain()).shader->source;
-  CHECK(text.find("#define Index uint64_t") != text.npos);
+  CHECK(text.find("#define SG_WIDE\n") < text.find("#define Index Offset\n"));
+  CHECK(text.find("#define Index Offset\n") != text.npos);
+  CHECK_NOTHROW(compile_glsl("wide", glsl::in_form(glsl::AddressForm::pair, text)));
   CHECK_NOTHROW(compile_glsl("wide", text));
   CHECK_NOTHROW(compile_glsl("wide", lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 1), plain()).shader->source));
 }
