@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from .. import _core, tracer
 from .._complex import ComplexTensor
@@ -15,6 +15,7 @@ from ..base.stand_in import StandIn
 from ..base.types import DeviceLike, DTypeLike
 from ._arguments import shown_arguments
 from ._attributes import bases, kind_of, note, refuse_other, sort
+from ._state import LoadResult, StateError
 from .hooks import Hook, Hooks, RemovableHandle, register
 from .parameter import Parameter, UninitializedParameter
 from .summary import Summary, summary
@@ -31,47 +32,6 @@ class _Forward(Protocol[P, R_co]):
     """A module, by what its forward() takes and gives."""
 
     def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-
-class LoadResult(NamedTuple):
-    """The result of load_state_dict().
-
-    Args:
-        missing_keys: the names that the state lacks.
-        unexpected_keys: the names that only the state has.
-    """
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def check(self) -> None:
-        """Raises StateError if there are missing or unexpected names."""
-        if self.missing_keys or self.unexpected_keys:
-            raise StateError(self, {})
-
-    def __repr__(self) -> str:
-        if not (self.missing_keys or self.unexpected_keys):
-            return "<All keys matched successfully>"
-        return f"LoadResult(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-
-class StateError(ValueError):
-    """What load_state_dict() cannot load.
-
-    Args:
-        names: the missing and the unexpected names, as far as they matter.
-        shapes: of each tensor whose shape differs, that of the module's and that of the state's.
-    """
-
-    def __init__(self, names: LoadResult, shapes: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> None:
-        self.names, self.shapes = names, shapes
-        differ = [f"{name} has shape {list(own)}, the state {list(given)}" for name, (own, given) in shapes.items()]
-        if any(names):
-            differ.insert(0, f"missing {names.missing_keys}, unexpected {names.unexpected_keys}")
-        super().__init__(f"load_state_dict: {'; '.join(differ)}; use the same model")
-
-    def __reduce__(self) -> Any:
-        return StateError, (self.names, self.shapes)
 
 
 def _check_kind(op: str, name: str, value: Any, kind: Any, wanted: str) -> None:
