@@ -61,10 +61,10 @@ def size(kind: str, data: str) -> tuple[float, ...]:
 
 
 def same(kind: str, ours: str, stored: str) -> bool:
-    """Whether two outputs of one kind are the same; pictures may differ by a tenth in size, as fonts do."""
+    """Whether two outputs of one kind are the same; fonts and the order of nodes change the sizes of pictures."""
     if kind.startswith("image/"):
         pairs = zip(size(kind, ours), size(kind, stored), strict=True)
-        return all(abs(a - b) <= 0.1 * b for a, b in pairs)
+        return all(abs(a - b) <= 0.25 * b for a, b in pairs)
     masked = [ADDRESS.sub("0x", TIME.sub(" TIME", text)) for text in (ours, stored)]
     return masked[0] == masked[1]
 

@@ -130,7 +130,7 @@ lane_gpu() {
 lane_wheel() { tools/wheel.sh build/test/dist; }
 
 lane_docs() {
-  "$py" -m pytest -q --doctest-modules --pyargs spirograd || return 1
+  PYTHONPATH=tests/docs "$py" -m pytest -q -p doctest_families --doctest-modules --pyargs spirograd || return 1
   software_vulkan || return 1  # the notebooks' outputs are of this driver
   "$py" -W ignore tools/notebooks.py || return 1
   .venv/bin/sphinx-build -W -n --keep-going -q -j "$jobs" -b html docs build/docs && echo "pages: build/docs/index.html"
