@@ -44,7 +44,7 @@ POINTWISE: list[Change] = [
 ''',
     ),
     ("python/spirograd/nn/functional/activation.py", "    gelu,\n", "    bent,\n"),
-    ("python/spirograd/nn/functional/activation.py", '    "celu",\n', '    "bent",\n'),
+    ("python/spirograd/nn/functional/activation.py", '__all__ += ["silu"', '__all__ += ["bent"]\n'),
     (
         "tests/reference/pointwise.py",
         '    activation("softsign"',

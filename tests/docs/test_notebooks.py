@@ -82,7 +82,7 @@ def test_notebooks_hold_their_outputs(path: Path) -> None:
 
 
 PNG, LARGER = (
-    base64.b64encode(b"\x89PNG" + bytes(12) + struct.pack(">II", width, 50)).decode() for width in (100, 120)
+    base64.b64encode(b"\x89PNG" + bytes(12) + struct.pack(">II", width, 50)).decode() for width in (100, 160)
 )
 SVG = '<svg width="%dpt" height="4pt">'
 

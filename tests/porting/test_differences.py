@@ -206,11 +206,9 @@ with Log():
 assert seen[1:5] == [("ones", ()), ("__get__", ()), ("ones", ()), ("view_as_complex", ())]
 assert "abs" not in [name for name, _ in seen]
 """,
-    "subclasses of `Tensor` with another base that is no tensor": """
-class Base:
-    pass
-class Named(Base, torch.Tensor):
-    pass
+    "subclasses of `Tensor` with `__slots__`": """
+class Named(torch.Tensor):
+    __slots__ = ("name",)
 x = torch.zeros(2)
 x.as_subclass(Named).add_(1)
 y = torch.zeros(2, requires_grad=True) * 1
