@@ -516,6 +516,14 @@ bool follows_from(const Node& value, const Node& before) {
   return true;
 }
 
+// Whether a storage has taken the node before: a node of a log has one assignment.
+bool is_taken(const Node& made) {
+  const auto& writes = made.log->assignments;
+  for (size_t i = writes.size(); i-- > 0 && writes[i].node >= made.log_index;)
+    if (writes[i].node == made.log_index) return true;
+  return false;
+}
+
 // Whether a storage may take the node of a result for that of its value, which is pending: an activation in place is then
 // computed together with what comes before it, and nothing is copied.
 bool may_take(const Tensor& target, const Node& before, const Tensor& result) {
@@ -526,7 +534,7 @@ bool may_take(const Tensor& target, const Node& before, const Tensor& result) {
   return before.pending() && made.pending() && &made != &before && made.log == before.log && !Aside::now &&
          !transaction && before.op->kind != Kind::effect && before.op->kind != Kind::memory &&
          result.shape() == target.shape() && result.dtype() == target.dtype() && result.device() == target.device() &&
-         is_whole(target, before) && is_whole(result, made) && follows_from(made, before);
+         is_whole(target, before) && is_whole(result, made) && !is_taken(made) && follows_from(made, before);
 }
 
 // The storage of the target has the value of a node from now on, until the log's run fails. There is room in the log.

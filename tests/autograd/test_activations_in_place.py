@@ -90,6 +90,19 @@ def test_a_value_that_two_tensors_took_is_written_apart(device: sg.Device) -> No
     assert (y.tolist(), z.tolist()) == ([9.0, 7.0], [-4.0, 14.0])
 
 
+def test_a_value_is_taken_once(device: sg.Device) -> None:
+    x = sg.tensor([-1.0, 2.0], device=device).realize()
+    y = x * 3
+    z = y + 1
+    y.copy_(z)
+    new = y * 2
+    y.copy_(new)
+    assert len(z.plan()) == 1
+    z.copy_(new)  # which y has: an assignment
+    assert [step.name for step in z.plan()][-1].endswith("assign")
+    assert y.tolist() == z.tolist() == new.tolist() == [-4.0, 14.0]
+
+
 def test_gradients_of_what_was_written_over(device: sg.Device) -> None:
     x = sg.tensor([-1.0, 2.0, 0.5], device=device, requires_grad=True)
     y = x * 3
