@@ -74,7 +74,7 @@ def test_the_use_says_what_to_install(use: str, message: str) -> None:
     import spirograd as sg
     net = sg.nn.Linear(1, 1)
     if "history" in {use!r}:
-        history = sg.fit(net, sg.ones(4, 1), sg.ones(4, 1), epochs=1, verbose=False)
+        history = sg.fit(net, sg.ones(4, 1), sg.ones(4, 1), loss="mse", epochs=1, verbose=False)
     assert said(lambda: {use}) == {message!r}
     """)
 

@@ -407,3 +407,10 @@ def test_wrong_options_are_said() -> None:
             sg.fit(net, loader, **QUIET, **options)
     with pytest.raises(ValueError, match=r"has no reduction='none'; use a loss of nn.functional"):
         sg.fit(net, x, y, loss=lambda output, target: output.mean(), class_weight=[1, 1], **QUIET)
+
+
+def test_cross_entropy_of_one_class_is_refused() -> None:
+    x = sg.randn(8, 2)
+    with pytest.raises(ValueError, match=r"one output for each example.*loss='mse'"):
+        sg.fit(sg.nn.Linear(2, 1), x, x.sum(1, keepdim=True), epochs=1, verbose=0)
+    assert sg.fit(sg.nn.Linear(2, 1), x, x.sum(1, keepdim=True), loss="mse", epochs=1, verbose=0).metrics["loss"][0] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeAlias
 
 from .. import metrics, optim
@@ -16,12 +17,21 @@ LossFunction: TypeAlias = Callable[[Any, Tensor], Tensor]
 Loss: TypeAlias = str | LossFunction
 Metrics: TypeAlias = Sequence[str | Metric | Callable[[Any, Tensor], Tensor]]
 
+
+@wraps(F.cross_entropy)
+def _cross_entropy(output: Any, *args: Any, **options: Any) -> Tensor:
+    if output.ndim > 1 and output.shape[1] == 1:
+        what = "the net has one output for each example, and the cross-entropy of one class is always 0"
+        raise ValueError(f"fit: {what}; use loss='mse', or loss='bce_with_logits' for two classes")
+    return F.cross_entropy(output, *args, **options)
+
+
 _LOSSES: dict[str, Callable[..., Tensor]] = {
     "bce": F.binary_cross_entropy,
     "bce_with_logits": F.binary_cross_entropy_with_logits,
     "binary_cross_entropy": F.binary_cross_entropy,
     "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
-    "cross_entropy": F.cross_entropy,
+    "cross_entropy": _cross_entropy,
     "focal": F.focal_loss,
     "hinge": F.hinge_loss,
     "huber": F.huber_loss,
