@@ -62,7 +62,7 @@ struct DeviceStats {
 };
 
 // A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.
-class Prepared {
+class Prepared : public std::enable_shared_from_this<Prepared> {
  public:
   virtual ~Prepared() = default;
   // For people: source and binary of step i ("" where there is none).
@@ -167,7 +167,9 @@ class Device {
   virtual void download(void* to, const BufferRef& from, size_t offset, size_t bytes) = 0;
 
   // Everything that may fail for lack of memory or in a compiler happens here, not in run(). Called once for each plan.
-  virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
+  // `later`: its kernels may be compiled while the caller goes on; a run waits for them, and those behind it for their
+  // turn. A device that cannot compile one of them then is lost.
+  virtual std::shared_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan, bool later = false) = 0;
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
   // Does of a later run() what can be done while something else is waited for.

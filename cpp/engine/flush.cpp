@@ -163,15 +163,15 @@ Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache
 }
 
 // A GPU's kernels may take seconds to compile, which keeps no other thread from the lock.
-std::shared_ptr<Prepared> prepare(Log& log, const std::shared_ptr<const Plan>& plan) {
+std::shared_ptr<Prepared> prepare(Log& log, const std::shared_ptr<const Plan>& plan, bool later) {
   if (is_exchange(log)) return prepare_exchange(plan);
   std::optional<EnginePaused> paused;
   if (log.device.is_gpu() && !capture() && !is_under_way(log.device)) paused.emplace(log);
-  return device_of(log.device).prepare(plan);
+  return device_of(log.device).prepare(plan, later);
 }
 
 CachedPlan make_plan(Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts, PlanCache& cache,
-                     size_t words) {
+                     size_t words, bool later) {
   const WrittenOut out(log, wanted.held, again_of(log, wanted, fuse, cuts));
   const ScheduleInput input = input_of(out, wanted, fuse, cuts);
   Scheduled made = bind_or_schedule(log, input, cache, words);
@@ -180,7 +180,7 @@ CachedPlan make_plan(Log& log, const Needed& wanted, bool fuse, const std::vecto
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
   if (debug_level() >= 3) debug(3, entry.plan->print());
-  entry.prepared = prepare(log, entry.plan);
+  entry.prepared = prepare(log, entry.plan, later);
   entry.key = log.key;
   return entry;
 }
@@ -253,7 +253,7 @@ Division pieces(const Log& log, const std::vector<int32_t>& cuts, const std::vec
 
 // Invariant: on return the log is empty; thrown out of, it is unchanged, so that the caller can run it again or in
 // halves.
-void run_log(Log& log, bool is_piece) {
+void run_log(Log& log, bool is_piece, bool later = false) {
   thread_local Needed wanted;
   look(log, wanted);
   const bool fuse = fusing();
@@ -267,7 +267,7 @@ void run_log(Log& log, bool is_piece) {
     const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
     if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
       return run_parts(log, pieces(log, cuts, wanted.held), run_in_one);
-    plan = cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words));
+    plan = cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words, later));
   }
   try {
     run(log, wanted, *plan);
@@ -365,7 +365,8 @@ void raise_lost_write() {
   if (lost_write) std::rethrow_exception(std::exchange(lost_write, nullptr));
 }
 
-void flush_log(Log& log) {
+namespace {
+void run_all_of(Log& log, bool later) {
   restart_pieces(log);
   if (log.nodes.empty()) {
     log.whole_from = SIZE_MAX;
@@ -376,7 +377,7 @@ void flush_log(Log& log) {
   const Stage stage("flush", "stage", log.device);
   const Running running(log);
   try {
-    run_log(log, false);
+    run_log(log, false, later);
   } catch (const Interruption&) {  // what is held can run again
     if (!capture() && !is_exchange(log)) forget_unneeded(log);
     throw;
@@ -395,10 +396,10 @@ void flush_log(Log& log) {
   }
 }
 
-void run_or_rescue(Log& log) {
+void run_or_rescue(Log& log, bool later) {
   const bool ends_batch = is_under_way(log.device);
   try {
-    flush_log(log);
+    run_all_of(log, later);
   } catch (const Interruption&) {
     throw;
   } catch (const CheckError&) {
@@ -409,6 +410,10 @@ void run_or_rescue(Log& log) {
     throw;
   }
 }
+}  // namespace
+void flush_log(Log& log) { run_all_of(log, false); }
+void run_or_rescue(Log& log) { run_or_rescue(log, false); }
+void run_ahead(Log& log) { run_or_rescue(log, true); }
 
 void give_up(Log& log, std::exception_ptr error) {
   fail_pending(log.nodes, log.assignments, error);

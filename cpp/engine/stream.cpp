@@ -55,7 +55,7 @@ void run_until(Log& log, size_t cut) {
   for (size_t i = 0; i < log.nodes.size(); ++i)
     division.part.push_back(i >= cut ? 1 : cut_off_at.runs[i] ? 0 : cut_off_at.again[i] ? 1 : Division::kDropped);
   const int pieces = log.pieces;  // a run begins to count anew
-  run_parts(log, division, run_or_rescue);
+  run_parts(log, division, run_ahead);
   log.pieces = pieces + 1;
   log.bound = bound_of(log);
 }

@@ -224,6 +224,49 @@ TEST_CASE("gpu: a released buffer may be taken again while work is in flight", "
     for (const auto& b : kept) CHECK(all_equal(read(d, b, n), 17));
 }
 
+TEST_CASE("gpu: runs wait in line while kernels are compiled", "[gpu][record]") {
+  sg::Device& d = gpu();
+  const int64_t n = 300;
+  auto fresh = std::make_shared<sg::Plan>();  // of a kernel that no other test has
+  const int32_t a = leaf(*fresh, n), b = leaf(*fresh, n), out = output(*fresh, n);
+  step(*fresh, "maximum", binary(Code::maximum, n, a, b, out));
+  const auto known = d.prepare(chain(n));
+  d.wait();
+  const int64_t compiled = d.stats().kernels_compiled;
+  const auto later = d.prepare(fresh, true);
+  sg::BufferRef x = filled(d, n, 2), y = filled(d, n, 3);
+  for (int i = 0; i < 4; ++i) {  // what a run needs is kept for it
+    const sg::BufferRef most = d.allocate(n * 4), next = d.allocate(n * 4);
+    run(d, *later, {{x, y}, {most}, {}});
+    run(d, *known, {{x, most}, {next}, {}});
+    x = next;
+  }
+  float want = 2;
+  for (int i = 0; i < 4; ++i) want = (want + std::max(want, 3.0f)) * std::max(want, 3.0f) + want;
+  if (values_count()) CHECK(all_equal(read(d, x, n), want));
+  CHECK(d.stats().kernels_compiled == compiled + 1);
+  CHECK_FALSE(later->source(0).empty());
+  const sg::BufferRef most = d.allocate(n * 4);
+  run(d, *later, {{x, y}, {most}, {}});
+  if (values_count()) CHECK(all_equal(read(d, most, n), want));
+}
+
+TEST_CASE("gpu: a kernel that others compile is not compiled twice", "[gpu][record]") {
+  sg::Device& d = gpu();
+  const auto plan = [](int64_t n) {
+    auto p = std::make_shared<sg::Plan>();
+    const int32_t a = leaf(*p, n), b = leaf(*p, n), out = output(*p, n);
+    step(*p, "minimum", binary(Code::minimum, n, a, b, out));
+    return p;
+  };
+  const int64_t compiled = d.stats().kernels_compiled;
+  const auto first = d.prepare(plan(10), true), second = d.prepare(plan(20), true), third = d.prepare(plan(30));
+  const sg::BufferRef x = filled(d, 30, 2), y = filled(d, 30, 3), out = d.allocate(120);
+  for (const auto& p : {first, second, third}) run(d, *p, {{x, y}, {out}, {}});
+  if (values_count()) CHECK(all_equal(read(d, out, 30), 2));
+  CHECK(d.stats().kernels_compiled == compiled + 1);
+}
+
 TEST_CASE("gpu: the driver's own counts agree", "[gpu][counting]") {
   sg::Device& d = gpu();
   const auto prepared = d.prepare(chain(64));

@@ -75,6 +75,47 @@ def test_a_call_that_fails_costs_an_error_and_nothing_else(programs: list[str], 
     assert result.returncode == 0
 
 
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_a_kernel_that_is_compiled_later_may_fail_once(run_python: Run, call: int) -> None:
+    run_faulty(
+        run_python,
+        """
+_core._set_faults("vkCreateComputePipelines@%d=OUT_OF_DEVICE_MEMORY")
+got = sg.linspace(0.5, 2, 7, device=gpu)
+for _ in range(12):
+    got = (got.sin() + got.cumsum(0)).cos() * got.softmax(0)
+got = got.tolist()
+_core._set_faults("")
+want = sg.linspace(0.5, 2, 7)
+for _ in range(12):
+    want = (want.sin() + want.cumsum(0)).cos() * want.softmax(0)
+assert max(abs(a - b) for a, b in zip(got, want.tolist())) < 1e-5, (got, want)
+"""
+        % call,
+        SPIROGRAD_CUT="2",
+        SPIROGRAD_CACHE="0",
+    )
+
+
+def test_a_kernel_that_cannot_be_compiled_later_is_an_error(run_python: Run) -> None:
+    run_faulty(
+        run_python,
+        """
+kept = sg.ones(3, device=gpu).realize()
+_core._set_faults("vkCreateComputePipelines@1+=OUT_OF_DEVICE_MEMORY")
+x = sg.linspace(0.5, 2, 7, device=gpu)
+for _ in range(12):
+    x = (x.sin() + x.cumsum(0)).cos() * x.softmax(0)
+fails(x.tolist, sg.Error)
+_core._set_faults("")
+assert sg.Device("gpu").recover() is None
+assert (sg.ones(2, device=gpu) + 1).tolist() == [2.0, 2.0]
+""",
+        SPIROGRAD_CUT="2",
+        SPIROGRAD_CACHE="0",
+    )
+
+
 def test_every_function_that_can_fail_is_in_the_table() -> None:
     table = set(re.findall(r"X\((vk\w+)\)", (ROOT / "cpp/device/gpu/driver/faults.cpp").read_text(encoding="utf-8")))
     used = set()

@@ -267,7 +267,7 @@ class CpuDevice final : public Device {
     stats_.bytes_read += static_cast<int64_t>(bytes);
   }
 
-  std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
+  std::shared_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan, bool) override {
     std::unique_ptr<CpuPrepared> prepared = ready(std::move(plan));
     const InUse use(*this, nullptr);
     grow_arena(use->arena, static_cast<size_t>(prepared->plan->arena_bytes));

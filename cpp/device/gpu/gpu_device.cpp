@@ -18,6 +18,7 @@
 #include "device/gpu/memory/transfer.hpp"
 #include "device/gpu/pipeline/pipeline.hpp"
 #include "device/gpu/queue/queue.hpp"
+#include "device/gpu/record/line.hpp"
 #include "device/gpu/record/proxy.hpp"
 #include "device/gpu/record/record.hpp"
 #include "os/process.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr size_t kSmallUpload = size_t{64} << 10;
 constexpr std::chrono::milliseconds kExitPatience{1500};
+constexpr size_t kLongLine = 64;  // runs
 
 // Everything that is abandoned when the device is lost. Never destroyed: threads may still wait in it, and Python holds
 // its buffers.
@@ -34,6 +36,11 @@ struct Opened {
   explicit Opened(int index);
   GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
   void abandon();
+  // Submits the runs at the head of the line for which there are kernels and room; all of them, and what they wait for,
+  // if it may wait (then without the lock).
+  void go_on();
+  bool must_wait(GpuPrepared& plan);  // whether a run would have to
+  void catch_up(bool interruptible = true);
   void make_external(const std::function<void(uint64_t)>& freed) {
     context.external->on_freed(freed);
     pool.make_external();
@@ -51,8 +58,10 @@ struct Opened {
   std::optional<Timing> copy_timing;
   Transfer transfer;
   CommandRecorder recorder;
+  Line line;
 
  private:
+  void run_first();
   // A queue that cannot reset queries has times only where the host can reset them.
   Timing& time_copies() {
     const Physical& p = context.physical;
@@ -86,10 +95,58 @@ GpuBuffer& Opened::ours(const char* op, const BufferRef& buffer, size_t offset, 
 // Gives the memory of tensors back to the driver, unless work may still run on it.
 void Opened::abandon() {
   const std::lock_guard lock(mutex);
+  line.clear();
   pipelines.stop(false);
   const auto nobody_reads = transfer.stop_downloads();
   const auto patience = context.health->hung() ? std::chrono::milliseconds(0) : kExitPatience;
   pool.abandon(queue.ended(patience) && (!copies || copies->ended(patience)));
+}
+
+// What cannot run then, when memory has been given back, has left values without bytes and writes undone.
+void Opened::run_first() {
+  const Line::Run& run = line.first();
+  for (int attempt = 0;; ++attempt) try {
+      if (!finish(*run.plan, pipelines)) return;
+      recorder.run(*run.plan, run.arguments());
+      return line.remove_first();
+    } catch (const DriverLostError&) {
+      throw;
+    } catch (const std::exception& e) {
+      if (attempt) context.health->note_lost(std::string("work that was under way cannot run: ") + e.what());
+      context.health->check("run");
+      queue.wait(queue.submitted(), false);
+      recorder.empty_cache();
+      pool.trim();
+    }
+}
+
+void Opened::go_on() {
+  while (!line.empty() && queue.completed() >= queue.room_after()) {
+    const GpuPrepared* plan = line.first().plan.get();
+    run_first();
+    if (plan->compiling) return;
+  }
+}
+
+bool Opened::must_wait(GpuPrepared& plan) {
+  if (!line.empty()) go_on();
+  return !line.empty() || !finish(plan, pipelines);
+}
+
+void Opened::catch_up(bool interruptible) {
+  for (;;) {
+    uint64_t room = 0;
+    Pipelines::Later compiling;
+    {
+      const std::lock_guard lock(mutex);
+      go_on();
+      if (line.empty()) return;
+      compiling = line.compiling();
+      room = queue.room_after();
+    }
+    pipelines.compile(compiling);
+    queue.wait(room, interruptible);
+  }
 }
 
 // One for each GPU, for the life of the process; `now_` is replaced when the device is opened again, and what was
@@ -109,7 +166,7 @@ class GpuDevice final : public Device {
   BufferRef allocate(size_t bytes, bool to_fill) override;
   void upload(const BufferRef& to, const void* from, size_t bytes) override;
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
-  std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
+  std::shared_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan, bool later) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
   void get_ready(Prepared& plan, const RunArguments& arguments) override;
   std::shared_ptr<Readback> run_job(const Job& job) override;
@@ -222,6 +279,7 @@ void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t 
     if (bytes == 0) return;
     Stage stage("download", "stage", device.context.id);
     stage.bytes = static_cast<int64_t>(bytes);
+    device.catch_up();
     {
       const std::lock_guard lock(device.mutex);
       device.recorder.flush_uploads();
@@ -232,20 +290,23 @@ void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t 
   });
 }
 
-std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
+std::shared_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan, bool later) {
   return ask("prepare", [&](Opened& device) {
     const Stage stage("prepare", "stage", device.context.id);
     std::unique_lock lock(device.mutex);
     const std::vector<Lowered> kernels =
         lower_all(*plan, device.context.physical.features, first_fit(), device.pipelines.shaders);
-    const Pipelines::Later missing = device.pipelines.missing(kernels);
-    lock.unlock();
-    device.pipelines.compile(missing);
-    lock.lock();
-    device.pipelines.keep(missing);
-    auto prepared = prepare_plan(std::move(plan), kernels, device.pipelines, device.proxy ? &*device.proxy : nullptr);
+    if (!later) {
+      const Pipelines::Later missing = device.pipelines.missing(kernels);
+      lock.unlock();
+      device.pipelines.compile(missing);
+      lock.lock();
+      device.pipelines.keep(missing);
+    }
+    Proxy* const proxy = device.proxy ? &*device.proxy : nullptr;
+    auto prepared = prepare_plan(std::move(plan), kernels, device.pipelines, proxy, later);
     device.recorder.reserve(prepared->arena_bytes);
-    return std::unique_ptr<Prepared>(std::move(prepared));
+    return std::shared_ptr<Prepared>(std::move(prepared));
   });
 }
 
@@ -253,6 +314,10 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   ask("run", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
     auto& prepared = static_cast<GpuPrepared&>(plan);
+    if (device.must_wait(prepared)) {
+      device.line.add(std::static_pointer_cast<GpuPrepared>(plan.shared_from_this()), arguments);
+      return;
+    }
     if (!arguments.ready) specialize(prepared, device.context.physical.features, device.pipelines);
     device.recorder.run(prepared, arguments);
   });
@@ -262,6 +327,7 @@ void GpuDevice::get_ready(Prepared& plan, const RunArguments& arguments) {
   ask("run", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
     auto& prepared = static_cast<GpuPrepared&>(plan);
+    if (device.must_wait(prepared)) return device.recorder.forget_ready();
     specialize(prepared, device.context.physical.features, device.pipelines);
     device.recorder.get_ready(prepared, arguments);
   });
@@ -273,6 +339,7 @@ std::shared_ptr<Readback> GpuDevice::run_job(const Job& job) {
     for (const Job::Piece& p : job.pieces) bytes += p.bytes;
     if (bytes) device.ours("run", job.to, 0, bytes);
     for (const Job::Wanted& w : job.wanted) device.ours("run", w.from, w.at, w.bytes);
+    device.catch_up(false);
     const std::lock_guard lock(device.mutex);
     std::shared_ptr<Readback> readback = device.recorder.run_job(job);
     device.stats.bytes_written += static_cast<int64_t>(bytes);
@@ -284,16 +351,20 @@ std::shared_ptr<Readback> GpuDevice::run_job(const Job& job) {
 void GpuDevice::wait_for_room() {
   ask("wait", [&](Opened& device) {
     uint64_t value = 0;
+    bool is_long = false;
     {
       const std::lock_guard lock(device.mutex);
+      is_long = device.line.size() >= kLongLine;
       value = device.queue.room_after();
     }
+    if (is_long) device.catch_up();
     device.queue.wait(value, true);
   });
 }
 
 void GpuDevice::wait() {
   ask("wait", [&](Opened& device) {
+    device.catch_up();
     device.queue.wait(device.queue.submitted(), true);
     if (device.copies) device.copies->wait(device.copies->submitted(), true);
     device.timing.collect();
@@ -303,7 +374,10 @@ void GpuDevice::wait() {
 }
 
 bool GpuDevice::is_idle() {
-  return ask("wait", [](Opened& device) { return device.queue.completed() >= device.queue.submitted(); });
+  return ask("wait", [](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    return device.line.empty() && device.queue.completed() >= device.queue.submitted();
+  });
 }
 
 void GpuDevice::wait_at_exit(std::chrono::milliseconds limit) noexcept {
@@ -356,6 +430,7 @@ BufferRef GpuDevice::import_external(int file, size_t bytes) {
 void GpuDevice::hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
   ask("exchange", [&](Opened& device) {
     for (const BufferRef& b : buffers) device.ours("exchange", b, 0, 0);
+    device.catch_up(false);
     const std::lock_guard lock(device.mutex);
     device.recorder.hand_over(buffers, copies);
   });

@@ -179,12 +179,13 @@ VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<u
 }
 
 struct Pipelines::Missing {
-  explicit Missing(std::string kernel) : name(std::move(kernel)) {}
+  explicit Missing(const Lowered& kernel) : name(kernel.name), shader(kernel.shader) { made->shader = shader; }
   std::string name;
-  std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();
-  bool translated = false;  // by glslang, not found on disk
+  std::shared_ptr<const Shader> shader;
+  std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();  // nullptr: it is in the table
+  bool translated = false;                                        // by glslang, not found on disk
   std::exception_ptr error = nullptr;
-  std::atomic<bool> done = false;
+  std::atomic<bool> begun = false, done = false;
 };
 
 // What is compiled.
@@ -192,16 +193,19 @@ std::string Pipelines::text(const Pipeline& p) const { return glsl::in_form(addr
 
 // A kernel that is to be compiled, with its SPIR-V if that is known.
 std::shared_ptr<Pipelines::Missing> Pipelines::start(const Lowered& kernel) const {
-  auto missing = std::make_shared<Missing>(kernel.name);
+  if (const auto at = coming_.find(kernel.shader.get()); at != coming_.end() && !failed(*at->second)) return at->second;
+  auto missing = std::make_shared<Missing>(kernel);
   const Shader& shader = *kernel.shader;
-  missing->made->shader = kernel.shader;
   const bool embedded = shader.source.empty() && addresses_ == glsl::AddressForm::pointer;
   missing->made->spirv = embedded ? embedded_spirv(shader.builtin) : cached_spirv(text(*missing->made));
   return missing;
 }
 
-// Called on any thread.
+bool Pipelines::failed(const Missing& missing) { return missing.done.load(std::memory_order_acquire) && missing.error; }
+
+// Called on any thread. Does nothing if another one has begun.
 void Pipelines::compile(Missing& missing) const {
+  if (missing.begun.exchange(true)) return;
   Pipeline& p = *missing.made;
   const Shader& shader = *p.shader;
   const auto begun = std::chrono::steady_clock::now();
@@ -223,7 +227,9 @@ void Pipelines::compile(Missing& missing) const {
 
 // Puts a compiled kernel into the table. False: it failed, or is there already.
 bool Pipelines::take(Missing& missing) {
-  const Shader& shader = *missing.made->shader;
+  const Shader& shader = *missing.shader;
+  coming_.erase(&shader);
+  if (!missing.made) return false;
   if (missing.translated && !missing.made->spirv.empty()) cache_spirv(text(*missing.made), missing.made->spirv);
   if (missing.error || !missing.made->handle) return false;
   if (table_.contains(&shader)) {
@@ -253,7 +259,11 @@ Pipelines::Later Pipelines::missing(const std::vector<Lowered>& kernels) const {
 void Pipelines::compile(const Later& kernels) const {
   if (kernels.empty()) return;
   const Stage stage("compile", "stage", context_.id);
+  const bool ended = process_ends;
   at_once(kernels.size(), [&](size_t i) { compile(*kernels[i]); });
+  for (const auto& m : kernels)  // that others have begun
+    while (!m->done.load(std::memory_order_acquire) && process_ends == ended)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Pipelines::keep(const Later& kernels) {
@@ -272,24 +282,23 @@ Pipelines::Later Pipelines::make_later(const std::vector<Lowered>& kernels) {
   Later later;
   for (const Lowered& kernel : kernels) {
     if (has(kernel)) continue;
-    auto at = coming_.find(kernel.shader.get());
-    if (at == coming_.end()) {
-      at = coming_.emplace(kernel.shader.get(), start(kernel)).first;
-      background_.add([this, missing = at->second] { compile(*missing); });
+    std::shared_ptr<Missing> missing = start(kernel);
+    later.push_back(missing);
+    if (const auto at = coming_.find(kernel.shader.get()); at != coming_.end()) {
+      if (at->second == missing) continue;
+      coming_.erase(at);  // it failed
     }
-    later.push_back(at->second);
+    coming_.emplace(missing->shader.get(), missing);
+    background_.add([this, missing = std::move(missing)] { compile(*missing); });
   }
   return later;
 }
 
-bool Pipelines::arrived(const Later& kernels) {
+bool Pipelines::arrived(const Later& kernels, Count DeviceStats::*counter) {
   for (const auto& m : kernels)
     if (!m->done.load(std::memory_order_acquire)) return false;
-  for (const auto& m : kernels) {
-    if (!m->made) continue;  // another plan has taken it
-    coming_.erase(m->made->shader.get());
-    if (take(*m)) ++stats_.kernels_specialized;
-  }
+  for (const auto& m : kernels)
+    if (take(*m)) ++(stats_.*counter);
   if (made_ >= 2 * saved_ + 8) save();
   return true;
 }

@@ -35,9 +35,9 @@ class Pipelines {
   void keep(const Later& kernels);  // KernelCompileError names the kernel
   const Pipeline& get(const Lowered& kernel);
 
-  // Compiles the kernels that are missing in the background. They count as specialized.
+  // Compiles the kernels that are missing in the background.
   Later make_later(const std::vector<Lowered>& kernels);
-  bool arrived(const Later& kernels);  // true: all of them are done
+  bool arrived(const Later& kernels, Count DeviceStats::*counter);  // true: all of them are done; new ones count
   glsl::AddressForm addresses() const { return addresses_; }
   bool has(const Lowered& kernel) const { return table_.contains(kernel.shader.get()); }
   void stop(bool wait) { background_.stop(wait); }
@@ -58,6 +58,7 @@ class Pipelines {
     bool operator()(const Shader* a, const Shader* b) const { return a == b || *a == *b; }
   };
   std::shared_ptr<Missing> start(const Lowered& kernel) const;
+  static bool failed(const Missing& kernel);
   std::string text(const Pipeline& pipeline) const;
   void load_cache();
   void compile(Missing& kernel) const;

@@ -48,9 +48,10 @@ void add_words(GpuPrepared& p, GpuStep& s, const ArgWord* words, size_t count) {
   p.words.resize((p.words.size() + kBlockWords - 1) / kBlockWords * kBlockWords);
 }
 
-void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipelines) {
+// `pipelines`: nullptr if the kernel is not compiled yet.
+void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines* pipelines) {
   if (!low.name.empty()) s.name = low.name;
-  s.pipeline = &pipelines.get(low);
+  if (pipelines) s.pipeline = &pipelines->get(low);
   s.general = low.general;
   std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
   for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
@@ -73,7 +74,7 @@ void use_special(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines&
   auto kernel = kernels.cbegin();
   for (GpuStep& s : p.steps) {
     if (s.general)
-      use_kernel(p, s, *kernel++, pipelines);
+      use_kernel(p, s, *kernel++, &pipelines);
     else
       add_words(p, s, before.data() + s.first_word, s.words);
   }
@@ -107,7 +108,7 @@ int64_t GpuPrepared::bytes() const {
 }
 
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const std::vector<Lowered>& kernels,
-                                          Pipelines& pipelines, Proxy* proxy) {
+                                          Pipelines& pipelines, Proxy* proxy, bool later) {
   auto p = std::make_unique<GpuPrepared>();
   p->made_by = &pipelines;
   p->plan = std::move(plan);
@@ -130,7 +131,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       s.copy_from = step.only().bindings.at(0).memory;
       s.copy_to = step.only().bindings.at(1).memory;
     } else {
-      use_kernel(*p, s, *kernel++, pipelines);
+      use_kernel(*p, s, *kernel++, later ? nullptr : &pipelines);
       if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
     }
     p->general = p->general || s.general;
@@ -140,7 +141,18 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   for (const GpuStep& s : p->steps) names.push_back(s.name);
   p->names = std::make_shared<const std::vector<std::string>>(std::move(names));
   p->arena_bytes = p->plan->arena_bytes;
+  if (later) p->compiling = {kernels, pipelines.make_later(kernels)};
   return p;
+}
+
+bool finish(GpuPrepared& p, Pipelines& pipelines) {
+  if (!p.compiling) return true;
+  if (!pipelines.arrived(p.compiling->later, &DeviceStats::kernels_compiled)) return false;
+  auto kernel = p.compiling->kernels.cbegin();
+  for (GpuStep& s : p.steps)
+    if (s.copy_from < 0) s.pipeline = &pipelines.get(*kernel++);
+  p.compiling.reset();
+  return true;
 }
 
 Fit first_fit() { return runs_until_special() == 0 ? Fit::special : Fit::general; }
@@ -152,8 +164,8 @@ void specialize(GpuPrepared& p, const Features& features, Pipelines& pipelines) 
     p.coming.emplace(special_kernels(p, features, pipelines.shaders), Pipelines::Later());
     p.coming->later = pipelines.make_later(p.coming->kernels);
   }
-  if (!p.coming || !pipelines.arrived(p.coming->later)) return;
-  const GpuPrepared::Special special = *std::exchange(p.coming, std::nullopt);
+  if (!p.coming || !pipelines.arrived(p.coming->later, &DeviceStats::kernels_specialized)) return;
+  const GpuPrepared::Coming special = *std::exchange(p.coming, std::nullopt);
   if (!std::ranges::all_of(special.kernels, [&](const Lowered& k) { return pipelines.has(k); })) return;
   use_special(p, special.kernels, pipelines);
   p.general = false;

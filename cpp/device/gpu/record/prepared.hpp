@@ -60,20 +60,24 @@ class GpuPrepared final : public Prepared {
   int64_t runs = 0;
   std::shared_ptr<CachedCommands> cached;
   // Of specialize():
-  struct Special {
+  struct Coming {
     std::vector<Lowered> kernels;
     Pipelines::Later later;
   };
   bool general = false;  // some steps are
-  std::optional<Special> coming;
+  std::optional<Coming> coming;
+  // Of finish(): kernels that are compiled while the caller goes on.
+  std::optional<Coming> compiling;
 };
 
 class Proxy;
 // The kernels of a plan's steps, but for copies. LimitError.
 std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders);
-// `kernels`: of lower_all(), compiled. `proxy` is null outside the proxy lane.
+// `kernels`: of lower_all(), compiled, but with `later`. `proxy` is null outside the proxy lane.
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const std::vector<Lowered>& kernels,
-                                          Pipelines& pipelines, Proxy* proxy);
+                                          Pipelines& pipelines, Proxy* proxy, bool later = false);
+// Whether a plan's kernels are there, as far as they were to be compiled later. KernelCompileError.
+bool finish(GpuPrepared& plan, Pipelines& pipelines);
 // The kind of kernels for a plan that has not run: general, unless SPIROGRAD_SPECIALIZE is 0.
 Fit first_fit();
 // Called before each run. A plan that has run often gets special kernels in place of its general ones. They are

@@ -32,6 +32,7 @@ class CommandRecorder {
   void run(GpuPrepared& plan, const RunArguments& arguments);
   // Finds memory, writes arguments and records. run() takes it if nothing was submitted or uploaded since.
   void get_ready(GpuPrepared& plan, const RunArguments& arguments);
+  void forget_ready() { ready_ = {}; }
   std::shared_ptr<Readback> run_job(const Job& job);
   // Keeps a small upload until the next submission, which begins with it.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
