@@ -2,6 +2,7 @@
 // loaded; without one, as in a C++ program, these defaults hold.
 // Threads: any.
 #pragma once
+#include <cstddef>
 #include <string>
 
 #include "base/source_location.hpp"
@@ -21,6 +22,8 @@ class Host {
   // Called about every 50 ms inside long waits and long runs on the CPU; may throw to end them (Ctrl-C). A run that ends
   // with an Interruption has changed nothing and can be done again.
   virtual void check_interrupts() {}
+  // Called about ten times a second by a thread that has waited for kernels for some seconds, and at the end (all of them).
+  virtual void compiling(size_t done, size_t all) { static_cast<void>(done), static_cast<void>(all); }
   // A cache on disk cannot be used. By default a line on stderr.
   virtual void warn_of_cache(const std::string& message);
 

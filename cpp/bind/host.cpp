@@ -39,6 +39,17 @@ class PythonHost final : public Host {
     PyGILState_Release(state);
     if (error) throw SignalError(*error);
   }
+  void compiling(size_t done, size_t all) override {
+    if (!Py_IsInitialized()) return;
+    const PyGILState_STATE state = ensure_gil();
+    try {
+      Object module(check(PyImport_ImportModule("spirograd.progress")));
+      Object answer(check(PyObject_CallMethod(module.get(), "compiling", "nn", static_cast<Py_ssize_t>(done),
+                                              static_cast<Py_ssize_t>(all))));
+    } catch (const PythonError&) {  // nobody is told
+    }
+    PyGILState_Release(state);
+  }
   void warn_of_cache(const std::string& message) override {
     if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = ensure_gil();

@@ -14,6 +14,8 @@ import time
 from types import TracebackType
 from typing import Any, TextIO
 
+from . import _core
+
 WIDTH = 20  # characters of the bar
 REDRAW_EVERY = 0.1  # seconds; a notebook keeps up with this as well
 
@@ -110,6 +112,22 @@ class Progress:
         if self._open and self.total is not None and rate > 0:
             return f"{text}, {_clock((self.total - self.done) / rate)} left"
         return f"{text}, {_clock(seconds)}"
+
+
+_kernels: Progress | None = None
+
+
+def compiling(done: int, total: int) -> None:
+    """Shows how many of a GPU's kernels are compiled. The engine calls it while a program waits for them."""
+    global _kernels
+    if _kernels is None:
+        _kernels = Progress(total, "compiling kernels")
+        _kernels.note = f"once; they are kept in {folder}" if (folder := _core._cache_folder()) else "SPIROGRAD_CACHE is 0"
+    _kernels.total = max(total, done)
+    _kernels.advance(done - _kernels.done)
+    if done >= total:
+        _kernels.close()
+        _kernels = None
 
 
 class _Cell:

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
-#include <new>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "device/gpu/driver/check.hpp"
@@ -32,26 +34,62 @@ std::string hex_words(const std::vector<uint32_t>& words) {
 }
 
 constexpr size_t kMostThreads = 16;
+constexpr std::chrono::milliseconds kSlice{2};
+constexpr std::chrono::seconds kPatience{2};  // before whoever waits is told
 
-// Calls work(0) to work(count - 1) on several threads; stops early when the process ends. `work` must not throw.
-template <class Work>
-void at_once(size_t count, Work work) {
-  std::atomic<size_t> next{0};
-  const bool ended = process_ends;  // as it is now: the process's last thread may still work
+// Calls work(0) to work(count - 1) on several threads, and begins no more when the process ends. `work` must not throw.
+// The caller waits, and calls waiting() now and then, unless there are no threads.
+template <class Work, class Waiting>
+void at_once(size_t count, Work work, Waiting waiting) {
+  std::atomic<size_t> next{0}, left{0};
+  std::mutex mutex;
+  std::condition_variable ended;
+  const bool process_ended = process_ends;  // as it is now: the process's last thread may still work
   const auto take = [&] {
-    for (size_t i = next++; i < count && process_ends == ended; i = next++) work(i);
+    for (size_t i = next++; i < count && process_ends == process_ended; i = next++) work(i);
+  };
+  const auto help = [&] {
+    take();
+    const std::lock_guard lock(mutex);
+    if (--left == 0) ended.notify_all();
   };
   std::vector<std::thread> helpers;
   helpers.reserve(kMostThreads);  // so that no thread starts that cannot be joined
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  left = std::min({count, cores, kMostThreads});
   try {
-    while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
+    while (helpers.size() < std::min({count, cores, kMostThreads})) helpers.emplace_back(help);
   } catch (const std::system_error&) {  // the system gives no more threads
-  } catch (const std::bad_alloc&) {
+    left -= std::min({count, cores, kMostThreads}) - helpers.size();
+    take();
   }
-  take();
+  for (std::unique_lock lock(mutex); !ended.wait_for(lock, kSlice, [&] { return left == 0; });) waiting();
   for (std::thread& t : helpers) t.join();
 }
+
+// Tells the host how many kernels are compiled, when that takes long.
+class Told {
+ public:
+  explicit Told(size_t all) : all_(all) {}
+  ~Told() {
+    if (told_) host().compiling(all_, all_);
+  }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+  template <class Count>
+  void now(Count done) {
+    if (const auto now = std::chrono::steady_clock::now(); now >= next_) {
+      next_ = now + std::chrono::milliseconds(100);
+      told_ = true;
+      host().compiling(done(), all_);
+    }
+  }
+
+ private:
+  const size_t all_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPatience;
+  bool told_ = false;
+};
 
 VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& spirv) {
   VkShaderModuleCreateInfo info{};
@@ -260,10 +298,13 @@ void Pipelines::compile(const Later& kernels) const {
   if (kernels.empty()) return;
   const Stage stage("compile", "stage", context_.id);
   const bool ended = process_ends;
-  at_once(kernels.size(), [&](size_t i) { compile(*kernels[i]); });
-  for (const auto& m : kernels)  // that others have begun
-    while (!m->done.load(std::memory_order_acquire) && process_ends == ended)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Told told(kernels.size());
+  const auto done = [&] {
+    return static_cast<size_t>(
+        std::ranges::count_if(kernels, [](const auto& m) { return m->done.load(std::memory_order_acquire); }));
+  };
+  at_once(kernels.size(), [&](size_t i) { compile(*kernels[i]); }, [&] { told.now(done); });
+  for (; done() < kernels.size() && process_ends == ended; told.now(done)) std::this_thread::sleep_for(kSlice);
 }
 
 void Pipelines::keep(const Later& kernels) {
