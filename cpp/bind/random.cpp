@@ -165,8 +165,9 @@ py::object manual_seed(PyObject* seed) {
 }
 uint64_t seed() { return restart_anywhere(default_generator()); }
 uint64_t initial_seed() { return seed_of(default_generator()); }
-void of_thread(PyObject* own) {
-  set_generator_of_thread(given(own) ? &generator_of("_generator_of_thread", own) : nullptr);
+py::object of_thread(PyObject* own) {
+  Generator* const before = set_generator_of_thread(given(own) ? &generator_of("_generator_of_thread", own) : nullptr);
+  return before ? py::cast(before, py::return_value_policy::reference) : py::none();
 }
 Tensor get_rng_state() { return state_of(default_generator()); }
 void set_rng_state(PyObject* state) { set_state(default_generator(), state); }

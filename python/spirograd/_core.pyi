@@ -539,8 +539,12 @@ def _saved_bytes(x: Tensor) -> builtins.int:
 def _depends_on_others(x: Tensor, known: list[Tensor]) -> builtins.bool:
     """Whether x was made from a leaf that wants a gradient and is none of `known`."""
 
-def _generator_of_thread(own: Generator | None) -> None:
-    """Gives the calling thread a common stream of its own, which the caller keeps alive, or that of the process."""
+def _generator_of_thread(own: Generator | None) -> Generator | None:
+    """Gives the calling thread a common stream of its own, which the caller keeps alive, or that of the process.
+
+    Returns:
+        The thread's own stream before.
+    """
 
 def _check_parameter(op: str, x: Tensor, good: Tensor) -> Tensor:
     """x; where `good` is false, the next read raises the ValueError of that op."""

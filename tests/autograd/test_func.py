@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
-from spirograd import func
+from spirograd import _core, func
 from spirograd.autograd import functional
 
 
@@ -151,6 +152,31 @@ def test_vmap_and_random_numbers() -> None:
     same = func.vmap(lambda v: v + sg.rand(()), randomness="same")(x).tolist()
     different = func.vmap(lambda v: v + sg.rand(()), randomness="different")(x).tolist()
     assert len(set(same)) == 1 and len(set(different)) == 3
+
+
+def test_vmap_counts_random_numbers_of_its_own_thread() -> None:
+    def beside_another(v: sg.Tensor) -> sg.Tensor:
+        other = threading.Thread(target=sg.rand, args=(1,))
+        other.start()
+        other.join()
+        return v * 2
+
+    x = sg.ones(3)
+    assert func.vmap(beside_another)(x).tolist() == [2.0, 2.0, 2.0]
+    state = sg.get_rng_state().tolist()
+    with pytest.raises(sg.Error, match="draws random numbers"):
+        func.vmap(lambda v: beside_another(v) + sg.rand(()))(x)
+    assert sg.get_rng_state().tolist() == [state[0], state[1] + 1]  # of the other thread
+
+
+def test_vmap_gives_a_thread_its_generator_back() -> None:
+    own = sg.Generator().manual_seed(5)
+    _core._generator_of_thread(own)
+    try:
+        func.vmap(lambda v: v * 2)(sg.ones(3))
+        assert sg.initial_seed() == 5
+    finally:
+        assert _core._generator_of_thread(None) is own
 
 
 def test_vmap_explains() -> None:

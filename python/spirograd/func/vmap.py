@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core import Error, Tensor, _random_state, _set_random_state, stack
+from .._core import Error, Generator, Tensor, _generator_of_thread, _random_state, _set_random_state, stack
 from ..base.stand_in import StandIn
 from ..base.tree import flatten
 
@@ -54,17 +54,34 @@ def vmap(
         flat, rebuild = flatten(list(args))
         dims = _dims_of(in_dims, list(args))
         state = _random_state()
+        call = _undrawn(func) if randomness == "error" else func
         results = []
         for i in range(_count_examples(flat, dims)):
             if randomness == "same":
                 _set_random_state(state)
             example = [t if d is None else _select(t, d, i) for t, d in zip(flat, dims, strict=True)]
-            results.append(func(*rebuild(example), **kwargs))
-            if randomness == "error" and _random_state() != state:
-                raise Error("vmap: the function draws random numbers; pass randomness='different' or 'same'")
+            results.append(call(*rebuild(example), **kwargs))
         return _stacked(results, out_dims)
 
     return wrapped
+
+
+def _undrawn(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which must draw no random numbers. Other threads may: it has a generator of its own meanwhile."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        state, own = _random_state(), Generator()
+        own._go_to(*state)
+        before = _generator_of_thread(own)
+        try:
+            result = func(*args, **kwargs)
+            if _random_state() != state:
+                raise Error("vmap: the function draws random numbers; pass randomness='different' or 'same'")
+        finally:
+            _generator_of_thread(before)
+        return result
+
+    return call
 
 
 def _count_examples(flat: list[Any], dims: list[int | None]) -> int:

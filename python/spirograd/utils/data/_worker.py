@@ -85,12 +85,12 @@ class Stream:
             self._arrays = None
         before = getattr(_here, "stream", None)
         _here.stream, self._position = self, position
-        _core._generator_of_thread(self._own)
+        generator_before = _core._generator_of_thread(self._own)
         try:
             yield
         finally:
             _here.stream = before
-            _core._generator_of_thread(None if before is None else before._own)
+            _core._generator_of_thread(generator_before)
 
     def initial_seed(self) -> int:
         """What it was last seeded with."""
