@@ -139,9 +139,13 @@ SHARES: dict[str, tuple[Formula, list[list[float]]]] = {
     "Laplace": (laplace_below, [[0.0], [1.0, 4.0], [0.0, -3.0, 3.0]]),
     "Normal": (lambda m, s, x: ndtr((x - m) / s), [[0.0], [1.0, 4.0], [0.0, -20.0, 3.0]]),
     "ContinuousBernoulli": (lambda z, x: mp.expm1(z * x) / mp.expm1(z) if z else x, [LOGITS, [0.25, 0.75]]),
-    "Gumbel": (lambda m, s, x: mp.exp(-mp.exp(-(x - m) / s)), [[0.0], [1.0], [0.0, -3.0, 8.0]]),
+    "Gumbel": (lambda m, s, x: mp.exp(-mp.exp(-(x - m) / s)), [[0.0], [1.0], [0.0, -3.0, -400.0, 8.0]]),
     "Cauchy": (lambda m, s, x: mp.atan((x - m) / s) / mp.pi + 0.5, [[0.0], [1.0], [0.0, -100.0, 3.0]]),
-    "Weibull": (lambda s, k, x: -mp.expm1(-((x / s) ** k)), [[1.0], [0.5, 3.0], [power(-6), 8.0]]),
+    "Weibull": (lambda s, k, x: -mp.expm1(-((x / s) ** k)), [[1.0], [0.5, 3.0, 32.0], [power(-6), 8.0, 32.0]]),
+    "Kumaraswamy": (
+        lambda a, b, x: -mp.expm1(b * mp.log1p(-(x**a))),
+        [[power(-6), 0.5, 3.0], [0.5, 3.0], [power(-12), 0.5, 1 - power(-8), 1 - power(-24)]],
+    ),
     "Exponential": (lambda r, x: -mp.expm1(-r * x), [[1.0, power(-12)], [power(-6), 8.0]]),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._core import Tensor, atan, exp, expm1, log, log1p, where, xlogy
+from .._core import Tensor, atan, exp, expm1, log, log1p, minimum, where, xlogy
 from ..special import digamma, lgamma, xlog1py
 from . import constraints
 from .constraints import Constraint
@@ -15,6 +15,12 @@ from .distribution import Distribution, formula, log1p_square, together, uniform
 __all__ = ["Gumbel", "HalfCauchy", "Kumaraswamy", "Pareto", "Weibull"]
 
 EULER = 0.57721566490153286  # less digamma(1)
+SURE = 1000.0  # exp(-SURE) is 0 in every type, and so are its slopes, whose factors must stay finite
+
+
+def _less_exp(x: Tensor) -> Tensor:
+    """1 - exp(x) for x <= 0, with slopes that are not rounded away where it is near 1."""
+    return where(x < -1, 1 - exp(x), -expm1(x))
 
 
 class _Inverted(Distribution):
@@ -47,7 +53,7 @@ class Gumbel(_Inverted, _LocationScale):
         return -z - exp(-z) - log(self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
-        return exp(-exp((self.loc - value) / self.scale))
+        return exp(-exp(((self.loc - value) / self.scale).clamp(max=math.log(SURE))))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.loc - self.scale * log(-log(value))
@@ -133,7 +139,7 @@ class Pareto(_Inverted):
         return where(inside, log(self.alpha / self.scale) - (self.alpha + 1) * log(z), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        return -expm1(-self.alpha * log((value / self.scale).clamp(min=1)))
+        return _less_exp(-self.alpha * log((value / self.scale).clamp(min=1)))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.scale * exp(-log1p(-value) / self.alpha)
@@ -179,7 +185,8 @@ class Weibull(_Inverted):
         return log(k / self.scale) + xlogy(k - 1, z) - z**k
 
     def cdf(self, value: Tensor) -> Tensor:
-        return -expm1(-((value / self.scale).clamp(min=0) ** self.concentration))
+        most = SURE ** (1 / self.concentration.detach())
+        return _less_exp(-(minimum((value / self.scale).clamp(min=0), most) ** self.concentration))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.scale * (-log1p(-value)) ** (1 / self.concentration)
@@ -225,13 +232,18 @@ class Kumaraswamy(_Inverted):
 
     def log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        near = value**a > 0.5  # to 1, whose distance is not to be rounded away
-        above = xlogy(b - 1, -expm1(a * log(where(near, value, 0.5))))
-        below = xlog1py(b - 1, -(where(near, 0.5, value) ** a))
-        return log(a) + log(b) + xlogy(a - 1, value) + where(near, above, below)
+        near, above, below = self._rest(value)
+        return log(a) + log(b) + xlogy(a - 1, value) + where(near, xlogy(b - 1, above), xlog1py(b - 1, -below))
 
     def cdf(self, value: Tensor) -> Tensor:
-        return -expm1(self.concentration0 * log1p(-(value.clamp(0, 1) ** self.concentration1)))
+        near, above, below = self._rest(value.clamp(0, 1))
+        return _less_exp(self.concentration0 * where(near, log(above), log1p(-below)))
+
+    def _rest(self, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Where x**a is near 1, whose distance is not to be rounded away; 1 - x**a there, and x**a elsewhere."""
+        a = self.concentration1
+        near = value**a > 0.5
+        return near, -expm1(a * log(where(near, value, 0.5))), where(near, 0.5, value) ** a
 
     def icdf(self, value: Tensor) -> Tensor:
         return (-expm1(log1p(-value) / self.concentration0)) ** (1 / self.concentration1)
