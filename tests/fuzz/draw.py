@@ -18,7 +18,8 @@ from program import Backend, Program, Run, array_of
 LARGEST = 400.0  # magnitude of a value
 MOST = 3000  # elements of a value
 OF_STATE = ("modules", "training", "shared gradients")  # families that no step has
-# With a large eps: a gradient that is rounding and nothing else must not become a step of full length.
+# With a large eps: a gradient that is rounding and nothing else must not become a step of full length. Rprop has none,
+# so calm() comes before it.
 OPTIMIZERS = (
     "SGD({}, lr=0.125)",
     "SGD({}, lr=0.125, momentum=0.5, nesterov=True, weight_decay=0.125)",
@@ -370,6 +371,8 @@ def draw_step(d: Drawing) -> Program:
             lines.append(f"({p} + {q}).sin().sum().backward()")
         if d.maybe(0.3):
             lines.append(f"t.nn.utils.clip_grad_norm_([{both}], 0.5)")
+        if "Rprop" in before[-1]:
+            lines.append(f"calm({both})")
         for line in (*lines, f"keep({p}.grad)", "opt.step()"):
             d.families += ["replays"] * d.try_line(line)
     d.try_line(f"keep({', '.join([*held, *dict.fromkeys((p, q))])})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,7 +88,7 @@ class Run:
     program: Program
     backend: Backend
     number: int  # of the run: its data
-    noise: float = 0.0  # relative, added to floating data
+    noise: float = 0.0  # added to floating data; with some, PyTorch rounds at random
     noise_seed: int = 0
     shown: list[Array | None] = field(default_factory=list)
     held: list[Any] = field(default_factory=list)
@@ -168,6 +168,12 @@ class Run:
         """The .grad of tensors, and of the parameters of modules."""
         return [p.grad for x in owners for p in (x.parameters() if hasattr(x, "parameters") else [x])]
 
+    def calm(self, *owners: Any) -> None:
+        """Gradients that may be rounding and nothing else are none: their signs are chance."""
+        for g in self.gradients(*owners):
+            if g is not None:
+                g.masked_fill_(g.abs() < 2.0**-10, 0.0)
+
     def typed(self, x: Any) -> Any:
         """The tensor, whose type is shown."""
         self.shown.append(np.array(TYPES.index(str(x.dtype).rpartition(".")[2])))
@@ -175,17 +181,26 @@ class Run:
 
     def pathwise(self, make: Callable[..., Any], *options: Any) -> Any:
         """0, whatever the noise was: F(sample, options) does not move with the options, so that
-        density * d sample / d option + d F / d option = 0. Options have the shape of the sample."""
+        density * d sample / d option + d F / d option = 0. Options have the shape of the sample. Not where rounding of
+        the sample moves F, near 1 for example: backends draw other numbers, so that the reference has none there."""
         options = tuple(x.detach().clone().requires_grad_() for x in options)
         sample = make(*options).rsample()
         moves = self.grad(sample.sum(), options)
         place = sample.detach().clone().requires_grad_()
         density, *rest = self.grad(make(*options).cdf(place).sum(), (place, *options))
-        return sum(move * density + r for move, r in zip(moves, rest, strict=True))
+        total = sum(move * density + r for move, r in zip(moves, rest, strict=True))
+        return total.masked_fill(density * place.detach().abs() * 2.0**-24 > 1e-6, 0.0)
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def float_type(self) -> Any:
         return self.backend.t.float64 if self.backend.double else self.backend.t.float32
+
+    def rounding(self) -> AbstractContextManager[object]:
+        if not self.noise or hasattr(self.backend.t, "Device"):  # only PyTorch shows each of its operations
+            return nullcontext()
+        from rounding import Rounding
+
+        return Rounding(self.noise_seed)
 
     def compiled(self, step: Callable[..., Any]) -> Callable[..., Any]:
         t = self.backend.t
@@ -195,7 +210,7 @@ class Run:
         random = self.random(1 << 20)
         batches = self.program.batches
         called = ("leaf", "ints", "out", "keep", "grad", "twice", "loop", "distinct", "kept", "compiled", "replay")
-        called += ("module", "gradients", "typed", "pathwise")
+        called += ("module", "gradients", "calm", "typed", "pathwise")
         names = {name: getattr(self, name) for name in called}
         names |= {"t": self.backend.t, "F": self.float_type()}
         names |= {"D": self.backend.device, "B": batches[self.number % len(batches)]}
@@ -205,7 +220,7 @@ class Run:
 
     def values(self) -> list[Array | None]:
         """Everything that the program shows, in order."""
-        with self.backend.set_up():
+        with self.backend.set_up(), self.rounding():
             self.backend.t.manual_seed(self.program.seed)
             exec(compile(self.program.text(), "program", "exec"), self.names())
             self.out(*self.held)

@@ -5,10 +5,11 @@
     python tests/fuzz/programs.py --seed 1234 --count 1 --show
 
 PyTorch in float64 is the reference where it is installed, else this library's CPU in float64, one kernel an operation.
-A difference is judged against how much the reference itself moves when its data moves by a millionth, so that a
-comparison or a division near a jump is no finding. What is found is made shorter and printed as a program, which runs
-as it is printed, from this folder. Programs run in processes of their own, so that one that ends its process is a
-finding, too. `--devices canary` runs the library with a mistake of each family, and must find them all.
+A difference is judged against how much the reference itself moves when its data moves by a millionth and PyTorch rounds
+at random (rounding.py), so that a comparison or a division near a jump is no finding. What is found is made shorter and
+printed as a program, which runs as it is printed, from this folder. Programs run in processes of their own, so that one
+that ends its process is a finding, too. `--devices canary` runs the library with a mistake of each family, and must
+find them all.
 """
 
 from __future__ import annotations
@@ -122,11 +123,16 @@ def same(a: Array | None, b: Array | None, tolerance: float | Array) -> bool:
         return gradient is None or bool(np.all(np.abs(gradient) <= NEGLIGIBLE))
     if a.shape != b.shape:
         return False
+    scale = 1 + np.abs(b[np.isfinite(b)]).max(initial=0)
+    return bool(np.all(distance(a, b) <= tolerance * scale))
+
+
+def distance(a: Array, b: Array) -> Array:
+    """Infinite from NaN to a number, and 0 from NaN to NaN."""
     a, b = a.astype(np.float64), b.astype(np.float64)
-    scale = 1 + (np.abs(b[np.isfinite(b)]).max() if np.isfinite(b).any() else 0)
     with np.errstate(invalid="ignore"):
-        near = np.abs(a - b) <= tolerance * scale
-    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return np.where(np.isnan(apart), np.inf, apart)
 
 
 def before_divergence(values: Values) -> Values:
@@ -137,7 +143,7 @@ def before_divergence(values: Values) -> Values:
 
 
 def moves(program: Program, backend: Backend, number: int, want: Values) -> list[Array | None] | None:
-    """How far each value goes from `want` when the data moves; None: the program takes another course."""
+    """How far each value goes from `want` when data and rounding move; None: the program takes another course."""
     spread: list[Array | None] = [None if w is None else np.zeros(w.shape) for w in want]
     for seed in range(ROUNDS):
         try:
@@ -148,8 +154,7 @@ def moves(program: Program, backend: Backend, number: int, want: Values) -> list
             return None
         for i, (m, w) in enumerate(zip(moved, want, strict=True)):
             if m is not None and w is not None:
-                with np.errstate(invalid="ignore"):
-                    spread[i] = np.fmax(spread[i], np.abs(m.astype(np.float64) - w.astype(np.float64)))
+                spread[i] = np.maximum(spread[i], distance(m, w))
     return spread
 
 

@@ -94,6 +94,8 @@ def train(d: Drawing) -> str:
     if d.maybe(0.4):
         lines.append(f"{d.pick('keep', 'out')}(*gradients({m}))")
     if d.maybe(0.7):
+        if any(line.startswith(f"{m}_opt = t.optim.Rprop") for line in d.lines):
+            lines.append(f"calm({m})")
         lines.append(f"{m}_opt.step()")
     if d.maybe(0.3):
         lines.append(f"{d.pick('keep', 'out')}(*{m}.parameters())")
