@@ -2,6 +2,7 @@
 // some features of the state for some rows: their products, then their gates, while both are in its first cache.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 #include "base/error.hpp"
@@ -179,10 +180,13 @@ void expand_backward(const Node& node, bool, Expansion& e) {
 
 Tensor in_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : contiguous(x); }
 
-void check(const char* op, const Tensor& x) {
+void check(const char* op, const Tensor& x, std::initializer_list<std::reference_wrapper<const Tensor>> others) {
   if (x.device().is_gpu() || x.dtype() != wide_of(x.dtype()) || !is_float(x.dtype()))
     fail<TypeError>(op, std::string("there is no kernel for ") + name_of(x.dtype()) + " on " + x.device().str(),
                     "use float32 or float64 on a CPU");
+  for (const Tensor& other : others)
+    if (other.dtype() != x.dtype())
+      fail<TypeError>(op, std::string(name_of(x.dtype())) + " and " + name_of(other.dtype()), "use one type");
 }
 
 }  // namespace
@@ -202,7 +206,7 @@ const OpInfo LstmGradient{.name = "lstm_gradient",
 
 std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,
                          bool keep) {
-  check("lstm", x);
+  check("lstm", x, {weight, h, c});
   const Sizes s{x.shape()[0], x.shape()[1], x.shape()[2] / 4};
   const Dims states = {s.steps + 1, s.batch, s.hidden}, gates = {keep ? s.steps : 0, s.batch, 4 * s.hidden};
   const Dims kept = {keep ? s.steps + 1 : 1, s.batch, s.hidden};
@@ -217,7 +221,7 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse) {
-  check("lstm_gradient", dh);
+  check("lstm_gradient", dh, {dc, weight, before, after, gates});
   const Tensor all = custom_kernel(
       ops::LstmGradient,
       {in_rows(dh), contiguous(dc), contiguous(weight), contiguous(before), contiguous(after), contiguous(gates)},

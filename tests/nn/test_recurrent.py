@@ -164,6 +164,31 @@ def test_a_cell_is_one_step_of_its_layer(name: str) -> None:
 
 
 @EACH
+@pytest.mark.filterwarnings("ignore:matmul")
+@pytest.mark.parametrize("types", ["float16 float32", "float32 float64", "float32 float32 float16"])
+def test_tensors_of_several_types_count_in_their_common_one(name: str, types: str, device: sg.Device) -> None:
+    """Of the input, the parameters, and states if they are given."""
+    of_input, of_layer, *of_state = (getattr(sg, t) for t in types.split())
+    common = sg.promote_types(of_input, of_layer)
+    layer = LAYERS[name](4, 3).to(device, of_layer)
+    x = (sg.arange(16.0, device=device) / 8).reshape(2, 2, 4).to(of_input).requires_grad_()
+    state = sg.full((1, 2, 3), 0.25, dtype=of_state[0], device=device) if of_state else None
+    leaves = [x, *layer.parameters()]
+
+    def made(layer: Any, x: sg.Tensor, state: sg.Tensor | None, leaves: list[sg.Tensor]) -> list[sg.Tensor]:
+        y = layer(x, (state, state) if name == "LSTM" and state is not None else state)[0]
+        return [y, *sg.autograd.grad(y.sum(), leaves)]
+
+    found = made(layer, x, state, leaves)
+    assert found[0].dtype == common
+    whole, z = LAYERS[name](4, 3).to(device, common), x.detach().to(common).requires_grad_()
+    whole.load_state_dict(layer.state_dict())
+    wanted = made(whole, z, None if state is None else state.to(common), [z, *whole.parameters()])
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a.detach().double().numpy(), b.detach().double().numpy(), rtol=2e-3, atol=1e-6)
+
+
+@EACH
 @pytest.mark.parametrize("reverse", [False, True])
 def test_gradients_of_any_order(name: str, reverse: bool) -> None:
     kind = LAYERS[name](2, 2)._kind

@@ -8,6 +8,7 @@ does not depend on the following step. On a CPU, the core has one kernel for all
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from .._core import (
     float32,
     float64,
     is_grad_enabled,
+    promote_types,
     stack,
     where,
     zeros_like,
@@ -133,9 +135,12 @@ def run(
         reverse: whether to start at the last step.
 
     Returns:
-        h of each step, [time, batch, hidden], and the states after the last one.
+        h of each step, [time, batch, hidden], and the states after the last one, in the common type of all.
     """
     tensors = [x, weight, *states] + ([] if bias is None else [bias])
+    common = functools.reduce(promote_types, (t.dtype for t in tensors))
+    x, weight, bias = x.to(common), weight.to(common), None if bias is None else bias.to(common)
+    states = tuple(s.to(common) for s in states)
     if is_grad_enabled() and any(t.requires_grad for t in tensors):
         made: tuple[Tensor, ...] = Recurrence.apply(kind, reverse, x, weight, bias, *states)
         h, *others = made
