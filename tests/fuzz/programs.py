@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from time import perf_counter
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -310,8 +310,16 @@ def alive() -> None:
         listener.send(None)
 
 
-Job = tuple[int, int, list[str], bool]  # the first seed, how many, devices, whether to shorten
 Done = tuple[list[Finding], Counter[str]]
+
+
+@dataclass(frozen=True)
+class Job:
+    first: int  # seed
+    count: int
+    devices: list[str]
+    shorter: bool  # whether to shorten what is found
+    end: float  # by monotonic(), which all processes share
 
 
 def done(job: Job) -> Done:
@@ -319,14 +327,13 @@ def done(job: Job) -> Done:
     result = in_a_process(work_on, job)
     if not isinstance(result, str):
         return result  # type: ignore[no-any-return]
-    first, count, devices, shorter = job
-    if count > 1:
-        half = count // 2
-        one = done((first, half, devices, shorter))
-        two = done((first + half, count - half, devices, shorter))
+    if job.count > 1:
+        half = job.count // 2
+        one = done(replace(job, count=half))
+        two = done(replace(job, first=job.first + half, count=job.count - half))
         return one[0] + two[0], one[1] + two[1]
-    finding = Finding("ended", ",".join(devices), 0, result, draw(first, reference()))
-    if shorter:
+    finding = Finding("ended", ",".join(job.devices), 0, result, draw(job.first, reference()))
+    if job.shorter:
         finding.program = shorten(finding, reference(), [])
     counts = Counter({"programs": 1, "lines": len(finding.program.lines), "ended": 1})
     return [finding], counts
@@ -341,12 +348,14 @@ def concerned(program: Program, devices: list[str], findings: list[Finding]) -> 
 
 
 def work_on(job: Job) -> Done:
-    first, count, devices, shorter = job
+    devices = job.devices
     base, others = reference(), backends(devices)
     findings: list[Finding] = []
     counts: Counter[str] = Counter()
     before: Program | None = None
-    for seed in range(first, first + count):
+    for seed in range(job.first, job.first + job.count):
+        if monotonic() > job.end:
+            break
         alive()
         program = draw(seed, base)
         counts["programs"] += 1
@@ -366,7 +375,7 @@ def work_on(job: Job) -> Done:
         else:  # one of each kind tells enough of a program
             found = list({finding.kind: finding for finding in reversed(found)}.values())
         for finding in found:
-            if shorter and counts["shortened"] < MOST_SHORTENED and finding.kind in ("wrong", "bits", "accepted"):
+            if job.shorter and counts["shortened"] < MOST_SHORTENED and finding.kind in ("wrong", "bits", "accepted"):
                 counts["shortened"] += 1
                 finding.program = shorten(finding, base, others)
         findings += found
@@ -411,13 +420,12 @@ def main() -> int:
         return 0
     size = max(1, min(400, options.count // (4 * options.jobs) or 1))
     devices = options.devices.split(",")
-    jobs = [
-        (s, min(size, options.seed + options.count - s), devices, not options.whole and devices != ["canary"])
-        for s in range(options.seed, options.seed + options.count, size)
-    ]
+    start = monotonic()
+    last = options.seed + options.count
+    shorter, end = not options.whole and devices != ["canary"], start + (options.seconds or float("inf"))
+    jobs = [Job(s, min(size, last - s), devices, shorter, end) for s in range(options.seed, last, size)]
     counts: Counter[str] = Counter()
     findings: list[Finding] = []
-    start = perf_counter()
     with ThreadPool(options.jobs) as pool:
         for found, counted in pool.imap_unordered(done, jobs):
             counts += counted
@@ -425,15 +433,13 @@ def main() -> int:
             for finding in found:
                 if finding.kind != "refused":
                     print(report(finding), flush=True)
-            if options.seconds and perf_counter() - start > options.seconds:
-                break
     refused = {k: n for k, n in counts.items() if k.startswith("refused: ")}
     for text, n in sorted(refused.items(), key=lambda item: -item[1])[:40]:
         print(f"{n:6} {text}")
     wrong = [f for f in findings if f.kind != "refused"]
     print(
         f"{counts['programs']} programs, {counts['lines']} lines, {counts['runs']} runs against {reference().name}, "
-        f"{perf_counter() - start:.0f} s: {len(wrong)} findings, {counts['refused']} refused"
+        f"{monotonic() - start:.0f} s: {len(wrong)} findings, {counts['refused']} refused"
     )
     if options.json:
         options.json.write_text(json.dumps({"counts": counts, "findings": [report(f) for f in findings]}, indent=1))
