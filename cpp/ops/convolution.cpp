@@ -169,6 +169,7 @@ Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
   if (through_pixels(x, w, w.shape()[0], g)) return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
   if (through_winograd(x, w, w.shape()[0], g)) return correlate_winograd(x, w, g);
+  if (through_groups(x, w, w.shape()[0], g)) return correlate_groups(x, w, g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
 }
@@ -310,6 +311,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
   if (through_winograd(y, w, shape[1], g)) return image_gradient_winograd(y, w, g);
+  if (through_groups(y, w, shape[1], g)) return image_gradient_groups(y, w, g);
   if (outputs_of_pixels(y, w, g)) {
     const auto [along, taps, zeros] = as_outputs(w, g, kOutputs);
     const Pixels pixels = zeros ? pixels_of_result(finite(y), g) : shared.pixels_of(y, g);
@@ -368,6 +370,8 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, 
     return weights_of_pixels(pixels_of_image(image, g), shared.pixels_of(y, g), image.shape()[0], y.shape()[1],
                              image.shape()[1], g, wide);
   if (through_winograd(image, y, y.shape()[1], g)) return weights_winograd(image, y, g);
+  if (through_groups(image, y, y.shape()[1], g))
+    return cast(weights_groups(image, y, g), wide ? DType::float32 : y.dtype());
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups, channels = x.shape()[1] / g.groups;
   const int64_t images = images_of_a_sum(x, each, channels * g.kernel.numel(), g);

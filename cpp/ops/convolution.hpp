@@ -59,4 +59,12 @@ Tensor correlate_winograd(const Tensor& x, const Tensor& w, const Geometry& g);
 Tensor image_gradient_winograd(const Tensor& y, const Tensor& w, const Geometry& g);
 Tensor weights_winograd(const Tensor& x, const Tensor& y, const Geometry& g);
 
+// ---- with few channels a group (convolution_grouped.cpp) ---------------------------------------------------------------
+// `outputs`, or channels of the image, come from `image`; `other` is the second factor.
+bool through_groups(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g);
+Tensor correlate_groups(const Tensor& x, const Tensor& w, const Geometry& g);
+Tensor image_gradient_groups(const Tensor& y, const Tensor& w, const Geometry& g);
+// In float32.
+Tensor weights_groups(const Tensor& x, const Tensor& y, const Geometry& g);
+
 }  // namespace sg::convolution

@@ -7,7 +7,7 @@ namespace sg::convolution {
 namespace {
 
 // Whether the kernels' values are worth a launch, and whole tiles of 32 outputs and steps of eight channels.
-bool is_worth(const Tensor& image, int64_t outputs, const Geometry& g) {
+bool is_worth_filtering(const Tensor& image, int64_t outputs, const Geometry& g) {
   constexpr double kLeastWork = 1 << 27;  // multiplications
   constexpr int64_t kLeastChannels = 16;  // and outputs
   const int64_t channels = image.shape()[1];
@@ -24,7 +24,7 @@ bool through_winograd(const Tensor& image, const Tensor& other, int64_t outputs,
   if (g.groups != 1 || g.kernel != three || g.stride != one || g.dilation != one) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
   const Features& gpu = features_of(image.device());
-  if (!winograd::fits(gpu) || (!ignores_sizes() && !is_worth(image, outputs, g))) return false;
+  if (!winograd::fits(gpu) || (!ignores_sizes() && !is_worth_filtering(image, outputs, g))) return false;
   double places = static_cast<double>(image.shape()[0]);
   for (int d = 0; d < 2; ++d) places *= static_cast<double>(std::max(g.image[d], g.result[d]) + 1);
   const double most = static_cast<double>(std::max(image.shape()[1], outputs) + 32);

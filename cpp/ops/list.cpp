@@ -43,6 +43,8 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::WinogradValues,
       &ops::Winograd,
       &ops::WinogradWeights,
+      &ops::Grouped,
+      &ops::GroupedWeights,
       &ops::Chosen,
       &ops::ChosenImage,
       &ops::WindowSum,

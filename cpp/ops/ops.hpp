@@ -17,7 +17,7 @@ extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, AttentionKept;
 extern const OpInfo Lstm, LstmGradient;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels, PixelsWeights;
-extern const OpInfo WinogradValues, Winograd, WinogradWeights;
+extern const OpInfo WinogradValues, Winograd, WinogradWeights, Grouped, GroupedWeights;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage, Banded;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;

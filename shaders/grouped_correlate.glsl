@@ -1,0 +1,128 @@
+// A convolution with few channels a group, or its gradient by the image: `outputs` of a group come from `channels` of the
+// tensor that is read. A thread has kRows rows and kColumns neighbouring columns of kOutputs of them. It walks down the rows
+// of a channel, of which it reads each once; the weights are in registers. Neighbouring threads have neighbouring columns.
+//
+// A result lies kStep further than the one before it, a tap kDilation. What is read lies kUp apart, and nothing is between:
+// the step of a convolution is its stride, and its gradient walks the kernel from the end over a result that is kUp apart.
+#include "grouped.glsl"
+
+#define HEIGHT int(word(7))
+#define WIDTH int(word(8))
+
+struct Block {
+  Address image, weights, result;  // of the first channel of a group and the first output
+  ivec2 first;                     // result
+};
+
+// A tap among the weights of a channel.
+int tap(int row, int column) {
+  const int number = row * kKernel.y + column;
+  return kReversed ? kKernel.x * kKernel.y - 1 - number : number;
+}
+
+// One result alone: what taps see outside of the image is not read, not even as zero.
+float directly(Block b, uint output_number, ivec2 at) {
+  const ivec2 size = ivec2(HEIGHT, WIDTH), first = at * kStep - ivec2(int(word(15)), int(word(16)));
+  float sum = 0.0;
+  for (uint c = 0; c < uint(word(6)); ++c) {
+    const Address x = address_add(b.image, BYTES * (Offset(c) * uint(size.x) * uint(size.y)));
+    const Address w = address_add(b.weights, BYTES * (Offset(output_number) * uint(word(18)) + Offset(c) * uint(word(19))));
+    for (int t = 0; t < kKernel.x; ++t) {
+      const int row = first.x + t * kDilation.x;
+      if (row < 0 || row % kUp.x != 0 || row / kUp.x >= size.x) continue;
+      for (int u = 0; u < kKernel.y; ++u) {
+        const int column = first.y + u * kDilation.y;
+        if (column < 0 || column % kUp.y != 0 || column / kUp.y >= size.y) continue;
+        const float value = ELEMENT(address_add(x, BYTES * SignedOffset(row / kUp.x * size.y + column / kUp.y)), 0);
+        sum = fma(value, ELEMENT(address_add(w, BYTES * tap(t, u)), 0), sum);
+      }
+    }
+  }
+  return sum;
+}
+
+bool is_result(ivec2 at) { return all(greaterThanEqual(at, ivec2(0))) && all(lessThan(at, ivec2(int(word(9)), int(word(10))))); }
+void store(Block b, uint output_number, ivec2 at, float value) {
+  const ivec2 size = ivec2(int(word(9)), int(word(10)));
+  const Offset to = Offset(output_number) * uint(size.x) * uint(size.y) + uint(at.x * size.y + at.y);
+  MEMORY(address_add(b.result, BYTES * to)).at[0] = BITS(value);
+}
+
+#ifdef WALKS
+// The rows, and columns, that a thread reads.
+const int kReadRows = ((kRows - 1) * kStep.x + (kKernel.x - 1) * kDilation.x) / kUp.x + 1;
+const int kReadColumns = ((kColumns - 1) * kStep.y + (kKernel.y - 1) * kDilation.y) / kUp.y + 1;
+
+void add_channel(Address x, ivec2 first, Address w, uint outputs, inout float sums[kOutputs][kRows][kColumns]) {
+  const int height = HEIGHT, width = WIDTH;
+  float weights[kOutputs][kKernel.x][kKernel.y];
+  [[unroll]] for (int q = 0; q < kOutputs; ++q) {
+    const Address of_output = address_add(w, BYTES * (Offset(min(q, outputs - 1)) * uint(word(18))));
+    [[unroll]] for (int t = 0; t < kKernel.x; ++t)
+      [[unroll]] for (int u = 0; u < kKernel.y; ++u) weights[q][t][u] = ELEMENT(of_output, tap(t, u));
+  }
+  [[unroll]] for (int i = 0; i < kReadRows; ++i) {
+    if (uint(first.x + i) >= uint(height)) continue;
+    const Address row = address_add(x, BYTES * SignedOffset((first.x + i) * width + first.y));
+    float values[kReadColumns];
+    [[unroll]] for (int j = 0; j < kReadColumns; ++j) {
+      values[j] = 0.0;
+      if (uint(first.y + j) < uint(width)) values[j] = ELEMENT(row, j);
+    }
+    [[unroll]] for (int t = 0; t < kKernel.x; ++t) {
+      if (!sees(i * kUp.x, t * kDilation.x, kStep.x)) continue;
+      const int to = (i * kUp.x - t * kDilation.x) / kStep.x;
+      [[unroll]] for (int u = 0; u < kKernel.y; ++u)
+        [[unroll]] for (int b = 0; b < kColumns; ++b) {
+          const int column = b * kStep.y + u * kDilation.y;
+          if (column % kUp.y != 0) continue;
+          [[unroll]] for (int q = 0; q < kOutputs; ++q)
+            sums[q][to][b] = fma(values[column / kUp.y], weights[q][t][u], sums[q][to][b]);
+        }
+    }
+  }
+}
+#endif
+
+void main() {
+  const uint id = workgroup() * SG_THREADS + gl_LocalInvocationIndex;
+  if (id >= uint(word(0))) return;
+  const uint columns = uint(word(1)), bands = uint(word(2)), blocks = uint(word(3)), groups = uint(word(4));
+  const uint outputs = uint(word(5)), channels = uint(word(6));
+  const uint column = id % columns, band = id / columns % bands, number = id / columns / bands;
+  const uint block = number % blocks, group = number / blocks % groups;
+  const uint of_image = number / blocks / groups * groups + group, output0 = block * kOutputs;
+  const Offset plane = Offset(HEIGHT) * uint(WIDTH);
+  const Block b = Block(elements(0, Offset(of_image) * channels * plane),
+                        elements(1, Offset(group) * uint(word(17)) + Offset(output0) * uint(word(18))),
+                        elements(2, (Offset(of_image) * outputs + output0) * uint(word(9)) * uint(word(10))),
+                        ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14))));
+  bool finite = false;
+#ifdef WALKS
+  float sums[kOutputs][kRows][kColumns];
+  [[unroll]] for (int q = 0; q < kOutputs; ++q)
+    [[unroll]] for (int i = 0; i < kRows; ++i)
+      [[unroll]] for (int j = 0; j < kColumns; ++j) sums[q][i][j] = 0.0;
+  const ivec2 first = ivec2(int(word(11)), int(word(12))) +
+                      ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * kStep.y);
+  for (uint c = 0; c < channels; ++c)
+    add_channel(address_add(b.image, BYTES * (Offset(c) * plane)), first,
+                address_add(b.weights, BYTES * (Offset(c) * uint(word(19)))), outputs - output0, sums);
+  finite = true;
+  [[unroll]] for (int q = 0; q < kOutputs; ++q)
+    [[unroll]] for (int i = 0; i < kRows; ++i)
+      [[unroll]] for (int j = 0; j < kColumns; ++j) {
+        const ivec2 at = b.first + ivec2(i, j);
+        finite = finite && is_finite(sums[q][i][j]);
+        if (output0 + q < outputs && is_result(at)) store(b, q, at, sums[q][i][j]);
+      }
+#endif
+  // Zeros around the image are no numbers when weights are infinite.
+  if (finite) return;
+  for (uint q = 0; q < min(kOutputs, outputs - output0); ++q)
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kColumns; ++j) {
+        const ivec2 at = b.first + ivec2(i, j);
+        if (is_result(at)) store(b, q, at, directly(b, q, at));
+      }
+}
