@@ -24,13 +24,13 @@ int tap(int row, int column) {
 float directly(Block b, uint output_number, ivec2 at) {
   const ivec2 size = ivec2(HEIGHT, WIDTH), first = at * kStep - ivec2(int(word(15)), int(word(16)));
   float sum = 0.0;
-  for (uint c = 0; c < uint(word(6)); ++c) {
+  [[dont_unroll]] for (uint c = 0; c < uint(word(6)); ++c) {
     const Address x = address_add(b.image, BYTES * (Offset(c) * uint(size.x) * uint(size.y)));
     const Address w = address_add(b.weights, BYTES * (Offset(output_number) * uint(word(18)) + Offset(c) * uint(word(19))));
-    for (int t = 0; t < kKernel.x; ++t) {
+    [[dont_unroll]] for (int t = 0; t < kKernel.x; ++t) {
       const int row = first.x + t * kDilation.x;
       if (row < 0 || row % kUp.x != 0 || row / kUp.x >= size.x) continue;
-      for (int u = 0; u < kKernel.y; ++u) {
+      [[dont_unroll]] for (int u = 0; u < kKernel.y; ++u) {
         const int column = first.y + u * kDilation.y;
         if (column < 0 || column % kUp.y != 0 || column / kUp.y >= size.y) continue;
         const float value = ELEMENT(address_add(x, BYTES * SignedOffset(row / kUp.x * size.y + column / kUp.y)), 0);
@@ -41,20 +41,15 @@ float directly(Block b, uint output_number, ivec2 at) {
   return sum;
 }
 
-bool is_result(ivec2 at) { return all(greaterThanEqual(at, ivec2(0))) && all(lessThan(at, ivec2(int(word(9)), int(word(10))))); }
-void store(Block b, uint output_number, ivec2 at, float value) {
-  const ivec2 size = ivec2(int(word(9)), int(word(10)));
-  const Offset to = Offset(output_number) * uint(size.x) * uint(size.y) + uint(at.x * size.y + at.y);
-  MEMORY(address_add(b.result, BYTES * to)).at[0] = BITS(value);
-}
-
 #ifdef WALKS
-// The rows, and columns, that a thread reads.
+// The rows, and columns, that a thread reads. Its middle column is loaded first, so that all rows are on their way.
 const int kReadRows = ((kRows - 1) * kStep.x + (kKernel.x - 1) * kDilation.x) / kUp.x + 1;
 const int kReadColumns = ((kColumns - 1) * kStep.y + (kKernel.y - 1) * kDilation.y) / kUp.y + 1;
+const int kMiddle = kReadColumns / 2;
 
-void add_channel(Address x, ivec2 first, Address w, uint outputs, inout float sums[kOutputs][kRows][kColumns]) {
-  const int height = HEIGHT, width = WIDTH;
+void add_channel(Walk x, Address w, uint outputs, inout float sums[kOutputs][kRows][kColumns]) {
+  float middle[kReadRows];
+  [[unroll]] for (int i = 0; i < kReadRows; ++i) middle[i] = ELEMENT(row_of(x, i), kMiddle);
   float weights[kOutputs][kKernel.x][kKernel.y];
   [[unroll]] for (int q = 0; q < kOutputs; ++q) {
     const Address of_output = address_add(w, BYTES * (Offset(min(q, outputs - 1)) * uint(word(18))));
@@ -62,12 +57,12 @@ void add_channel(Address x, ivec2 first, Address w, uint outputs, inout float su
       [[unroll]] for (int u = 0; u < kKernel.y; ++u) weights[q][t][u] = ELEMENT(of_output, tap(t, u));
   }
   [[unroll]] for (int i = 0; i < kReadRows; ++i) {
-    if (uint(first.x + i) >= uint(height)) continue;
-    const Address row = address_add(x, BYTES * SignedOffset((first.x + i) * width + first.y));
+    const Address row = row_of(x, i);
+    const uint width = width_of(x, i);
     float values[kReadColumns];
     [[unroll]] for (int j = 0; j < kReadColumns; ++j) {
-      values[j] = 0.0;
-      if (uint(first.y + j) < uint(width)) values[j] = ELEMENT(row, j);
+      const float value = j == kMiddle ? middle[i] : ELEMENT(row, j);
+      values[j] = seen(x, width, j, value);
     }
     [[unroll]] for (int t = 0; t < kKernel.x; ++t) {
       if (!sees(i * kUp.x, t * kDilation.x, kStep.x)) continue;
@@ -81,6 +76,23 @@ void add_channel(Address x, ivec2 first, Address w, uint outputs, inout float su
         }
     }
   }
+}
+
+// Whether all results are finite.
+bool store(Block b, uint outputs, const float sums[kOutputs][kRows][kColumns]) {
+  const ivec2 size = ivec2(int(word(9)), int(word(10)));
+  uint wrong = 0;
+  [[unroll]] for (int q = 0; q < kOutputs; ++q)
+    [[unroll]] for (int j = 0; j < kColumns; ++j) {
+      const uint rows = q < outputs && uint(b.first.y + j) < uint(size.y) ? uint(size.x) : 0;
+      Address to = address_add(b.result, BYTES * (SignedOffset(q * size.x + b.first.x) * size.y + b.first.y + j));
+      [[unroll]] for (int i = 0; i < kRows; ++i) {
+        wrong |= is_finite(sums[q][i][j]) ? 0 : 1;
+        if (uint(b.first.x + i) < rows) MEMORY(to).at[0] = BITS(sums[q][i][j]);
+        address_move(to, BYTES * size.y);
+      }
+    }
+  return wrong == 0;
 }
 #endif
 
@@ -99,30 +111,31 @@ void main() {
                         ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14))));
   bool finite = false;
 #ifdef WALKS
-  float sums[kOutputs][kRows][kColumns];
-  [[unroll]] for (int q = 0; q < kOutputs; ++q)
-    [[unroll]] for (int i = 0; i < kRows; ++i)
-      [[unroll]] for (int j = 0; j < kColumns; ++j) sums[q][i][j] = 0.0;
   const ivec2 first = ivec2(int(word(11)), int(word(12))) +
                       ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * kStep.y);
-  for (uint c = 0; c < channels; ++c)
-    add_channel(address_add(b.image, BYTES * (Offset(c) * plane)), first,
-                address_add(b.weights, BYTES * (Offset(c) * uint(word(19)))), outputs - output0, sums);
-  finite = true;
-  [[unroll]] for (int q = 0; q < kOutputs; ++q)
-    [[unroll]] for (int i = 0; i < kRows; ++i)
-      [[unroll]] for (int j = 0; j < kColumns; ++j) {
-        const ivec2 at = b.first + ivec2(i, j);
-        finite = finite && is_finite(sums[q][i][j]);
-        if (output0 + q < outputs && is_result(at)) store(b, q, at, sums[q][i][j]);
-      }
+  Walk walk = Walk(first, ivec2(HEIGHT, WIDTH), b.image);
+  const SignedOffset begin = SignedOffset(Offset(of_image) * channels * plane);
+  if (is_in_memory(walk, begin, begin + SignedOffset((channels - 1) * plane), kReadRows, kReadColumns, word(20))) {
+    float sums[kOutputs][kRows][kColumns];
+    [[unroll]] for (int q = 0; q < kOutputs; ++q)
+      [[unroll]] for (int i = 0; i < kRows; ++i)
+        [[unroll]] for (int j = 0; j < kColumns; ++j) sums[q][i][j] = 0.0;
+    Address weights = b.weights;
+    for (uint c = 0; c < channels; ++c) {
+      add_channel(walk, weights, outputs - output0, sums);
+      address_move(walk.image, BYTES * plane);
+      address_move(weights, BYTES * uint(word(19)));
+    }
+    finite = store(b, outputs - output0, sums);
+  }
 #endif
-  // Zeros around the image are no numbers when weights are infinite.
+  // Where zeros around the image met infinite weights, too.
   if (finite) return;
-  for (uint q = 0; q < min(kOutputs, outputs - output0); ++q)
-    for (int i = 0; i < kRows; ++i)
-      for (int j = 0; j < kColumns; ++j) {
-        const ivec2 at = b.first + ivec2(i, j);
-        if (is_result(at)) store(b, q, at, directly(b, q, at));
+  const ivec2 top = max(b.first, ivec2(0)), end = min(b.first + ivec2(kRows, kColumns), ivec2(int(word(9)), int(word(10))));
+  [[dont_unroll]] for (uint q = 0; q < min(kOutputs, outputs - output0); ++q)
+    [[dont_unroll]] for (int i = top.x; i < end.x; ++i)
+      [[dont_unroll]] for (int j = top.y; j < end.y; ++j) {
+        const SignedOffset to = (SignedOffset(q) * int(word(9)) + i) * int(word(10)) + j;
+        MEMORY(address_add(b.result, BYTES * to)).at[0] = BITS(directly(b, q, ivec2(i, j)));
       }
 }

@@ -10,25 +10,29 @@
 #define OUTPUTS uint(word(13))
 
 const int kTaps = kKernel.x * kKernel.y, kSums = kOutputs * kTaps;
-const uint kLanes = 8, kChunk = SG_THREADS / kLanes, kPitch = SG_THREADS + kLanes;  // sums that are added at once
+// Sums that are added at once, each by kLanes threads: as many as fill 12 KiB of shared memory.
+const uint kLanes = 8, kPitch = SG_THREADS + kLanes, kMost = 3072 / kPitch, kChunk = kSums < kMost ? kSums : kMost;
 
-shared float parts[kChunk * kPitch];
+shared float parts[kChunk * kPitch], sums_of_lanes[kChunk * kLanes];
 shared bool wrong;
 
 struct Piece {
   Address image, gradient, sums;     // of the channel and the first output
   Offset image_step, gradient_step;  // from one image to the next
+  SignedOffset begin_of_image;
   uint begin, end;
 };
 struct Column {
   Address image, gradient;
-  ivec2 at;  // first result
+  SignedOffset begin;  // element at which the image lies
+  ivec2 at;            // first result
 };
 Column column_of(Piece p, uint item) {
   const uint columns = uint(word(6)), bands = uint(word(7));
   const uint image = item / columns / bands;
   return Column(address_add(p.image, BYTES * (image * p.image_step)),
                 address_add(p.gradient, BYTES * (image * p.gradient_step)),
+                p.begin_of_image + SignedOffset(image * p.image_step),
                 ivec2(item / columns % bands * kRows, item % columns));
 }
 
@@ -38,7 +42,7 @@ void add_directly(Piece p, uint output_number, ivec2 tap, uint to) {
   float sum = 0.0;
   for (uint item = p.begin + gl_LocalInvocationIndex; item < p.end; item += SG_THREADS) {
     const Column c = column_of(p, item);
-    for (int i = c.at.x; i < min(c.at.x + kRows, result.x); ++i) {
+    [[dont_unroll]] for (int i = c.at.x; i < min(c.at.x + kRows, result.x); ++i) {
       const ivec2 at = ivec2(i, c.at.y) * kStride - before + tap * kDilation;
       if (any(lessThan(at, ivec2(0))) || any(greaterThanEqual(at, size))) continue;
       const SignedOffset from = SignedOffset(output_number) * result.x * result.y + i * result.y + c.at.y;
@@ -55,11 +59,14 @@ void add_directly(Piece p, uint output_number, ivec2 tap, uint to) {
 }
 
 #ifdef WALKS
-const int kReadRows = (kRows - 1) * kStride.x + (kKernel.x - 1) * kDilation.x + 1;
+// The rows that a thread reads. The middle column is loaded first, so that all rows are on their way.
+const int kReadRows = (kRows - 1) * kStride.x + (kKernel.x - 1) * kDilation.x + 1,
+          kReadColumns = (kKernel.y - 1) * kDilation.y + 1, kMiddle = kKernel.y / 2;
 
-void add_column(Column c, uint outputs, inout float sums[kOutputs][kKernel.x][kKernel.y]) {
-  const int height = HEIGHT, width = WIDTH;
-  const ivec2 result = RESULT, first = c.at * kStride - ivec2(int(word(11)), int(word(12)));
+void add_column(Walk x, Column c, uint outputs, inout float sums[kOutputs][kKernel.x][kKernel.y]) {
+  const ivec2 result = RESULT;
+  float middle[kReadRows];
+  [[unroll]] for (int i = 0; i < kReadRows; ++i) middle[i] = ELEMENT(row_of(x, i), kMiddle * kDilation.y);
   float gradient[kOutputs][kRows];
   [[unroll]] for (int q = 0; q < kOutputs; ++q) {
     const SignedOffset plane = SignedOffset(min(q, outputs - 1)) * result.x * result.y;
@@ -70,12 +77,12 @@ void add_column(Column c, uint outputs, inout float sums[kOutputs][kKernel.x][kK
     }
   }
   [[unroll]] for (int i = 0; i < kReadRows; ++i) {
-    if (uint(first.x + i) >= uint(height)) continue;
-    const Address row = address_add(c.image, BYTES * SignedOffset((first.x + i) * width + first.y));
+    const Address row = row_of(x, i);
+    const uint width = width_of(x, i);
     float values[kKernel.y];
     [[unroll]] for (int u = 0; u < kKernel.y; ++u) {
-      values[u] = 0.0;
-      if (uint(first.y + u * kDilation.y) < uint(width)) values[u] = ELEMENT(row, u * kDilation.y);
+      const float value = u == kMiddle ? middle[i] : ELEMENT(row, u * kDilation.y);
+      values[u] = seen(x, width, u * kDilation.y, value);
     }
     [[unroll]] for (int t = 0; t < kKernel.x; ++t) {
       if (!sees(i, t * kDilation.x, kStride.x)) continue;
@@ -86,7 +93,31 @@ void add_column(Column c, uint outputs, inout float sums[kOutputs][kKernel.x][kK
     }
   }
 }
+
+// The same in the same order, reading nothing that is not seen.
+void add_carefully(Walk x, Column c, uint outputs, inout float sums[kOutputs][kKernel.x][kKernel.y]) {
+  const ivec2 result = RESULT;
+  [[dont_unroll]] for (int i = 0; i < min(kRows, result.x - c.at.x); ++i) {
+    float gradient[kOutputs];
+    [[unroll]] for (int q = 0; q < kOutputs; ++q)
+      gradient[q] = ELEMENT(address_add(c.gradient, BYTES * ((SignedOffset(min(q, outputs - 1)) * result.x + c.at.x + i) *
+                                                             result.y + c.at.y)), 0);
+    [[unroll]] for (int t = 0; t < kKernel.x; ++t)
+      [[unroll]] for (int u = 0; u < kKernel.y; ++u) {
+        const ivec2 at = x.first + ivec2(i * kStride.x + t * kDilation.x, u * kDilation.y);
+        float value = 0.0;
+        if (uint(at.x) < uint(x.size.x) && uint(at.y) < uint(x.size.y))
+          value = ELEMENT(address_add(x.image, BYTES * SignedOffset(at.x * x.size.y + at.y)), 0);
+        [[unroll]] for (int q = 0; q < kOutputs; ++q) sums[q][t][u] = fma(value, gradient[q], sums[q][t][u]);
+      }
+  }
+}
 #endif
+
+#define EACH_SUM                                    \
+  [[unroll]] for (int q = 0; q < kOutputs; ++q)     \
+    [[unroll]] for (int t = 0; t < kKernel.x; ++t)  \
+      [[unroll]] for (int u = 0; u < kKernel.y; ++u)
 
 void main() {
   const uint thread = gl_LocalInvocationIndex, channels = CHANNELS, outputs = OUTPUTS, blocks = uint(word(1));
@@ -100,27 +131,39 @@ void main() {
   const Piece p = Piece(elements(0, (Offset(group) * channels + channel) * image),
                         elements(1, (Offset(group) * outputs + output0) * gradient),
                         address_add(tensor(2), 4 * (to * kTaps)), groups * channels * image, groups * outputs * gradient,
-                        piece * each, min((piece + 1) * each, uint(word(5))));
+                        SignedOffset((Offset(group) * channels + channel) * image), piece * each, min((piece + 1) * each, uint(word(5))));
   if (thread == 0) wrong = false;
 #ifdef WALKS
   float sums[kOutputs][kKernel.x][kKernel.y];
-  [[unroll]] for (int s = 0; s < kSums; ++s) sums[s / kTaps][s / kKernel.y % kKernel.x][s % kKernel.y] = 0.0;
-  for (uint item = p.begin + thread; item < p.end; item += SG_THREADS) add_column(column_of(p, item), some, sums);
+  EACH_SUM sums[q][t][u] = 0.0;
+  for (uint item = p.begin + thread; item < p.end; item += SG_THREADS) {
+    const Column c = column_of(p, item);
+    const Walk x = Walk(c.at * kStride - ivec2(int(word(11)), int(word(12))), ivec2(HEIGHT, WIDTH), c.image);
+    if (is_in_memory(x, c.begin, c.begin, kReadRows, kReadColumns, word(14)))
+      add_column(x, c, some, sums);
+    else
+      add_carefully(x, c, some, sums);
+  }
 
   [[unroll]] for (int s0 = 0; s0 < kSums; s0 += int(kChunk)) {
     barrier();
-    [[unroll]] for (int s = s0; s < min(s0 + int(kChunk), kSums); ++s)
-      parts[(s - s0) * kPitch + thread] = sums[s / kTaps][s / kKernel.y % kKernel.x][s % kKernel.y];
+    EACH_SUM {
+      const uint s = (q * kKernel.x + t) * kKernel.y + u - s0;
+      if (s < kChunk) parts[s * kPitch + thread] = sums[q][t][u];
+    }
     barrier();
-    const uint row = thread / kLanes * kPitch, s = s0 + thread / kLanes;
-    float sum = 0.0;
-    if (s < kSums)
-      for (uint i = thread % kLanes; i < SG_THREADS; i += kLanes) sum += parts[row + i];
+    const uint count = min(kChunk, kSums - s0);
+    for (uint i = thread; i < count * kLanes; i += SG_THREADS) {
+      float sum = 0.0;
+      for (uint k = i % kLanes; k < SG_THREADS; k += kLanes) sum += parts[i / kLanes * kPitch + k];
+      sums_of_lanes[i] = sum;
+    }
     barrier();
-    if (s < kSums) parts[row + thread % kLanes] = sum;
-    barrier();
-    if (s < some * kTaps && thread % kLanes == 0) {
-      for (uint i = 1; i < kLanes; ++i) sum += parts[row + i];
+    for (uint i = thread; i < count; i += SG_THREADS) {
+      float sum = 0.0;
+      for (uint k = 0; k < kLanes; ++k) sum += sums_of_lanes[i * kLanes + k];
+      const uint s = s0 + i;
+      if (s >= some * kTaps) break;
       if (!is_finite(sum)) wrong = true;
       Float32(address_add(p.sums, 4 * (Offset(s / kTaps) * channels * kTaps + s % kTaps))).at[0] = sum;
     }
@@ -129,7 +172,7 @@ void main() {
   // A gradient that is not finite, and a zero beside the image.
   if (!wrong) return;
 #endif
-  for (uint q = 0; q < some; ++q)
-    for (int t = 0; t < kTaps; ++t)
+  [[dont_unroll]] for (uint q = 0; q < some; ++q)
+    [[dont_unroll]] for (int t = 0; t < kTaps; ++t)
       add_directly(p, q, ivec2(t / kKernel.y, t % kKernel.y), q * channels * kTaps + t);
 }

@@ -108,7 +108,8 @@ void expand_grouped(const Node& node, bool gpu, Expansion& e) {
                   p.before[1],
                   each,
                   p.spreads ? p.taps() : p.channels * p.taps(),
-                  p.spreads ? p.outputs * p.taps() : p.taps()};
+                  p.spreads ? p.outputs * p.taps() : p.taps(),
+                  image.numel()};
   custom.cost = 2.0 * static_cast<double>(node.numel * p.channels * p.taps());
   custom.source = grouped_text(p, b, node.dtype) + constant_pair("kStep", step[0], step[1]) +
                   constant_pair("kUp", up[0], up[1]) + constant("kColumns", b.columns) +
@@ -144,10 +145,10 @@ void expand_grouped_weights(const Node& node, bool gpu, Expansion& e) {
   const int64_t groups = image[1] / p.channels;
   const Pieces s = pieces_of_weights(p, image[0], groups);
   const int64_t blocks = divide_up(int64_t{p.outputs}, s.block.outputs);
-  custom.words = {groups,      blocks,    p.channels,  s.pieces,
-                  s.each,      s.columns, p.result[1], divide_up(int64_t{p.result[0]}, s.block.rows),
-                  image[2],    image[3],  p.result[0], p.before[0],
-                  p.before[1], p.outputs};
+  custom.words = {groups,      blocks,    p.channels,   s.pieces,
+                  s.each,      s.columns, p.result[1],  divide_up(int64_t{p.result[0]}, s.block.rows),
+                  image[2],    image[3],  p.result[0],  p.before[0],
+                  p.before[1], p.outputs, image.numel()};
   custom.cost =
       2.0 * static_cast<double>(image[0] * p.result[0] * p.result[1] * groups * p.outputs * p.channels * p.taps());
   custom.source = grouped_text(p, s.block, node.in[0].dtype) + constant_pair("kStride", p.stride[0], p.stride[1]) +
