@@ -1,5 +1,6 @@
 // Convolutions with few channels a group: docs/decisions/062-few-channels-a-group.md.
 #include <algorithm>
+#include <cstdlib>
 
 #include "ops/convolution.hpp"
 #include "ops/grouped.hpp"
@@ -7,7 +8,8 @@
 namespace sg::convolution {
 
 bool through_groups(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g) {
-  constexpr int64_t kMostChannels = 32;  // of a group: more fill the tiles of a product
+  static const char* text = std::getenv("GROUPED_CHANNELS");
+  static const int64_t kMostChannels = text ? std::atoll(text) : 32;  // of a group: more fill the tiles of a product
   const DType t = image.dtype();
   if (!image.device().is_gpu() || g.groups == 1 || other.dtype() != t) return false;
   if (t != DType::float32 && t != DType::float16 && t != DType::bfloat16) return false;

@@ -2,6 +2,7 @@
 #include "ops/grouped.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.hpp"
 #include "base/round.hpp"
@@ -11,6 +12,11 @@
 
 namespace sg {
 namespace {
+
+int64_t setting(const char* name, int64_t usual) {
+  const char* text = std::getenv(name);
+  return text ? std::atoll(text) : usual;
+}
 
 struct GroupedParameters {
   int32_t before[2], result[2];  // grouped::Places
@@ -76,7 +82,8 @@ void expand_grouped(const Node& node, bool gpu, Expansion& e) {
   const int64_t images = image[0], groups = image[1] / p.channels;
   const HeightWidth up = p.spreads ? HeightWidth{p.stride[0], p.stride[1]} : HeightWidth{1, 1},
                     step = p.spreads ? HeightWidth{1, 1} : HeightWidth{p.stride[0], p.stride[1]};
-  ThreadBlock b = block_of(p, p.result[0], p.taps() > 9 ? 14 : 8, 36);
+  ThreadBlock b =
+      block_of(p, p.result[0], setting("GROUPED_ROWS", p.taps() > 9 ? 14 : 8), setting("GROUPED_WEIGHTS", 36));
   if (b.walks) b.rows = round_up(b.rows, up[0]), b.columns = up[1];
   // Results begin `shift` before the first one, so that the first of each thread meets the same taps.
   HeightWidth shift, origin;
@@ -115,7 +122,7 @@ void expand_grouped(const Node& node, bool gpu, Expansion& e) {
                   constant_pair("kUp", up[0], up[1]) + constant("kColumns", b.columns) +
                   "const bool kReversed = " + (p.spreads ? "true" : "false") +
                   ";\n#include \"grouped_correlate.glsl\"\n";
-  custom.threads = 128;
+  custom.threads = setting("GROUPED_THREADS", 128);
   set_groups(custom, divide_up(threads, custom.threads));
 }
 
@@ -128,12 +135,12 @@ struct Pieces {
 Pieces pieces_of_weights(const GroupedParameters& p, int64_t images, int64_t groups) {
   constexpr int64_t kGroups = 1056;  // eight for each processor of an H200
   Pieces s{};
-  s.block = block_of(p, p.result[0], 8, 64);
+  s.block = block_of(p, p.result[0], setting("GROUPED_WEIGHT_ROWS", 8), setting("GROUPED_SUMS", 64));
   s.columns = images * divide_up(int64_t{p.result[0]}, s.block.rows) * p.result[1];
-  s.threads = s.columns < 1024 ? 64 : 128;
+  s.threads = s.columns < 1024 ? 64 : setting("GROUPED_WEIGHT_THREADS", 128);
   const int64_t sums = groups * divide_up(int64_t{p.outputs}, s.block.outputs) * p.channels;
   const int64_t most = std::max<int64_t>(s.columns / (4 * s.threads), 1);
-  s.each = divide_up(s.columns, std::clamp(kGroups / sums, int64_t{1}, most));
+  s.each = divide_up(s.columns, std::clamp(setting("GROUPED_PIECES", kGroups) / sums, int64_t{1}, most));
   s.pieces = divide_up(s.columns, s.each);
   return s;
 }
