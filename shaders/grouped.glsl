@@ -20,8 +20,9 @@ struct Walk {
 Address row_of(Walk w, int i) {
   return address_add(w.image, BYTES * SignedOffset(clamp(w.first.x + i, 0, w.size.x - 1) * w.size.y + w.first.y));
 }
-uint width_of(Walk w, int i) { return uint(w.first.x + i) < uint(w.size.x) ? uint(w.size.y) : 0; }
-float seen(Walk w, uint width, int j, float value) { return uint(w.first.y + j) < width ? value : 0.0; }
+uint row_mask(Walk w, int i) { return uint(w.first.x + i) < uint(w.size.x) ? ~0u : 0; }
+uint column_mask(Walk w, int j) { return uint(w.first.y + j) < uint(w.size.y) ? ~0u : 0; }
+float seen(float value, uint row, uint column) { return uintBitsToFloat(floatBitsToUint(value) & row & column); }
 // Whether `rows` and `columns` of it lie in memory of `all` elements, of which the first image
 // begins at `begin`, and the last one at `last`.
 bool is_in_memory(Walk w, SignedOffset begin, SignedOffset last, int rows, int columns, SignedOffset all) {

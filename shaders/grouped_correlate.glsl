@@ -47,7 +47,8 @@ const int kReadRows = ((kRows - 1) * kStep.x + (kKernel.x - 1) * kDilation.x) / 
 const int kReadColumns = ((kColumns - 1) * kStep.y + (kKernel.y - 1) * kDilation.y) / kUp.y + 1;
 const int kMiddle = kReadColumns / 2;
 
-void add_channel(Walk x, Address w, uint outputs, inout float sums[kOutputs][kRows][kColumns]) {
+void add_channel(Walk x, const uint columns[kReadColumns], Address w, uint outputs,
+                 inout float sums[kOutputs][kRows][kColumns]) {
   float middle[kReadRows];
   [[unroll]] for (int i = 0; i < kReadRows; ++i) middle[i] = ELEMENT(row_of(x, i), kMiddle);
   float weights[kOutputs][kKernel.x][kKernel.y];
@@ -58,11 +59,11 @@ void add_channel(Walk x, Address w, uint outputs, inout float sums[kOutputs][kRo
   }
   [[unroll]] for (int i = 0; i < kReadRows; ++i) {
     const Address row = row_of(x, i);
-    const uint width = width_of(x, i);
+    const uint mask = row_mask(x, i);
     float values[kReadColumns];
     [[unroll]] for (int j = 0; j < kReadColumns; ++j) {
       const float value = j == kMiddle ? middle[i] : ELEMENT(row, j);
-      values[j] = seen(x, width, j, value);
+      values[j] = seen(value, mask, columns[j]);
     }
     [[unroll]] for (int t = 0; t < kKernel.x; ++t) {
       if (!sees(i * kUp.x, t * kDilation.x, kStep.x)) continue;
@@ -112,7 +113,7 @@ void main() {
   bool finite = false;
 #ifdef WALKS
   const ivec2 first = ivec2(int(word(11)), int(word(12))) +
-                      ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * kStep.y);
+                      ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * (kColumns * kStep.y / kUp.y));
   Walk walk = Walk(first, ivec2(HEIGHT, WIDTH), b.image);
   const SignedOffset begin = SignedOffset(Offset(of_image) * channels * plane);
   if (is_in_memory(walk, begin, begin + SignedOffset((channels - 1) * plane), kReadRows, kReadColumns, word(20))) {
@@ -120,9 +121,11 @@ void main() {
     [[unroll]] for (int q = 0; q < kOutputs; ++q)
       [[unroll]] for (int i = 0; i < kRows; ++i)
         [[unroll]] for (int j = 0; j < kColumns; ++j) sums[q][i][j] = 0.0;
+    uint seen_columns[kReadColumns];
+    [[unroll]] for (int j = 0; j < kReadColumns; ++j) seen_columns[j] = column_mask(walk, j);
     Address weights = b.weights;
     for (uint c = 0; c < channels; ++c) {
-      add_channel(walk, weights, outputs - output0, sums);
+      add_channel(walk, seen_columns, weights, outputs - output0, sums);
       address_move(walk.image, BYTES * plane);
       address_move(weights, BYTES * uint(word(19)));
     }

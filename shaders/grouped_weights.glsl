@@ -76,13 +76,15 @@ void add_column(Walk x, Column c, uint outputs, inout float sums[kOutputs][kKern
         gradient[q][i] = ELEMENT(address_add(c.gradient, BYTES * (plane + (c.at.x + i) * result.y + c.at.y)), 0);
     }
   }
+  uint columns[kKernel.y];
+  [[unroll]] for (int u = 0; u < kKernel.y; ++u) columns[u] = column_mask(x, u * kDilation.y);
   [[unroll]] for (int i = 0; i < kReadRows; ++i) {
     const Address row = row_of(x, i);
-    const uint width = width_of(x, i);
+    const uint mask = row_mask(x, i);
     float values[kKernel.y];
     [[unroll]] for (int u = 0; u < kKernel.y; ++u) {
       const float value = u == kMiddle ? middle[i] : ELEMENT(row, u * kDilation.y);
-      values[u] = seen(x, width, u * kDilation.y, value);
+      values[u] = seen(value, mask, columns[u]);
     }
     [[unroll]] for (int t = 0; t < kKernel.x; ++t) {
       if (!sees(i, t * kDilation.x, kStride.x)) continue;

@@ -84,7 +84,7 @@ void expand_grouped(const Node& node, bool gpu, Expansion& e) {
                     step = p.spreads ? HeightWidth{1, 1} : HeightWidth{p.stride[0], p.stride[1]};
   ThreadBlock b =
       block_of(p, p.result[0], setting("GROUPED_ROWS", p.taps() > 9 ? 14 : 8), setting("GROUPED_WEIGHTS", 36));
-  if (b.walks) b.rows = round_up(b.rows, up[0]), b.columns = up[1];
+  if (b.walks) b.rows = round_up(b.rows, up[0]), b.columns = round_up(setting("GROUPED_COLUMNS", 1), up[1]);
   // Results begin `shift` before the first one, so that the first of each thread meets the same taps.
   HeightWidth shift, origin;
   for (int d = 0; d < 2 && b.walks; ++d) {
