@@ -51,6 +51,8 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_BOUNDS", "0", "1: check before each run that its kernels stay within their memory."},
       {"SPIROGRAD_SYNC", "0", "1: each call runs before it returns, so that errors are raised at its line."},
       {"SPIROGRAD_POISON", "0", "1: unwritten memory is full of NaN; on the CPU, a guard page follows each block."},
+      {"SPIROGRAD_LINES", "",
+       "1: plans and graphs say which line recorded what; 0: they do not; empty: they do where Python is interactive."},
       {"SPIROGRAD_DEBUG", "0",
        "What to print: 1 device, pool and new plans; 2 kernels; 3 graph and plan; 4 GLSL; 5 SPIR-V."},
   };

@@ -2,6 +2,7 @@
 // Called when an op is recorded for gradients, when memory is written in place, and by kernels that may report an
 // index. Threads: any. The host knows (base/host.hpp).
 #pragma once
+#include <atomic>
 #include <string>
 
 #include "base/ref.hpp"
@@ -26,6 +27,12 @@ struct SourceLocation {
 std::string at(const SourceLocation& location);
 
 SourceLocation current_location();
+
+// Whether each node keeps the line that recorded it, for tables of plans; others pay nothing. Set once, at the start.
+inline std::atomic<bool> keeps_lines{false};
+inline SourceLocation kept_location() {
+  return keeps_lines.load(std::memory_order_relaxed) ? current_location() : SourceLocation();
+}
 
 // Work inside the scope that has no line of its own gets this one: a gradient that of its op.
 class SourceScope {

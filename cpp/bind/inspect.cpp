@@ -27,6 +27,7 @@ struct PlanStep {
   size_t index;
   const Step& step() const { return view.plan->steps[index]; }
   Cost cost() const { return cost_of(*view.plan, step()); }
+  std::vector<std::string> lines() const { return view.lines_of(index); }
   std::string source() const { return view.prepared ? view.prepared->source(index) : ""; }
   py::bytes spirv() const {
     const std::vector<uint32_t> words = view.prepared ? view.prepared->spirv(index) : std::vector<uint32_t>();
@@ -120,6 +121,10 @@ void synchronize_python(PyObject* device) {
       device == Py_None ? devices_in_use() : std::vector<DeviceId>{to_device_id(device)};
   WithoutGil unlocked;
   for (DeviceId d : devices) synchronize(d);
+}
+
+void keep_lines(bool interactive) {
+  keeps_lines = env("SPIROGRAD_LINES").empty() ? interactive : env_flag("SPIROGRAD_LINES");
 }
 
 std::string cache_folder() {
@@ -223,6 +228,7 @@ constexpr Callable inspect_functions[] = {
     {"_device_stats", bound<device_stats>},
     {"_reset_peak", bound<reset_peak>},
     {"_environment", bound<environment>},
+    {"_keep_lines", bound<keep_lines>},
     {"_cache_folder", bound<cache_folder>},
     {"_gpu_reason", bound<gpu_reason>},
 #if SPIROGRAD_GPU
@@ -251,6 +257,7 @@ void add_inspection(PyObject* m) {
           "bytes", [](const PlanStep& s) { return s.cost().bytes; }, doc("PlanStep.bytes"))
       .def_property_readonly(
           "flops", [](const PlanStep& s) { return s.cost().flops; }, doc("PlanStep.flops"))
+      .def_property_readonly("lines", &PlanStep::lines, doc("PlanStep.lines"))
       .def_property_readonly("source", &PlanStep::source, doc("PlanStep.source"))
       .def_property_readonly("spirv", &PlanStep::spirv, doc("PlanStep.spirv"))
       .def("print", &PlanStep::print, doc("PlanStep.print"))

@@ -80,7 +80,9 @@ bool has_arrived(const Tensor& x);
 std::string describe_graph(const Tensor& x);
 struct PlanView {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<Prepared> prepared;  // if compilation was asked for
+  std::shared_ptr<Prepared> prepared;                    // if compilation was asked for
+  std::vector<SourceLocation> lines;                     // of the nodes of the log
+  std::vector<std::string> lines_of(size_t step) const;  // that recorded its nodes, each once; none where none are kept
 };
 PlanView plan_of(const Tensor& x, bool compile);
 std::string explain(const Tensor& x);

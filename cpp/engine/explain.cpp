@@ -31,7 +31,7 @@ std::string node_text(const Node& n) {
   }
   s += " (";
   for (int k = 0; k < n.inputs; ++k) s += (k ? ", " : "") + operand_text(n.in[k]);
-  return s + ")" + (n.held.load() > 0 ? "  held" : "") + "\n";
+  return s + ")" + (n.held.load() > 0 ? "  held" : "") + (n.location ? "  # " + n.location.str() : "") + "\n";
 }
 
 }  // namespace
@@ -70,6 +70,15 @@ std::string describe_new(const Log& log, const std::string& how) {
   return "plan: " + std::to_string(log.nodes.size()) + " operations as before, " + how;
 }
 
+std::vector<std::string> PlanView::lines_of(size_t step) const {
+  std::vector<std::string> all;
+  for (const int32_t node : plan->steps[step].nodes) {
+    std::string line = lines[static_cast<size_t>(node)].str();
+    if (!line.empty() && std::ranges::find(all, line) == all.end()) all.push_back(std::move(line));
+  }
+  return all;
+}
+
 PlanView plan_of(const Tensor& x, bool compile) {
   EngineLock lock;
   const NodeRef node = x->storage->node.ref();
@@ -85,7 +94,9 @@ std::string explain(const Tensor& x) {
   for (size_t i = 0; i < view.plan->steps.size(); ++i) {
     const std::string source = view.prepared->source(i);
     if (source.empty()) continue;
-    s += "---- kernel " + std::to_string(i) + " " + view.plan->steps[i].name + " ----\n" + source;
+    s += "---- kernel " + std::to_string(i) + " " + view.plan->steps[i].name + " ----\n";
+    for (const std::string& line : view.lines_of(i)) s += "// " + line + "\n";
+    s += source;
     s += "\n---- SPIR-V: " + std::to_string(view.prepared->spirv(i).size()) + " words ----\n";
   }
   return s;

@@ -438,7 +438,8 @@ PlanView plan_of_log(Log& log, bool compile) {
   const WrittenOut out(log, wanted.held, again_of(log, wanted, fuse, cuts));
   Scheduled made = schedule(input_of(out, wanted, fuse, cuts));
   out.translate(made);
-  PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
+  PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr, {}};
+  for (const NodeRef& node : log.nodes) view.lines.push_back(node->location);
   if (compile) view.prepared = device_of(log.device).prepare(view.plan);
   return view;
 }

@@ -41,6 +41,7 @@ NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device, 
   n->dtype = dtype;
   n->compute = compute;
   n->device = device;
+  n->location = kept_location();
   return n;
 }
 

@@ -31,6 +31,7 @@ NodeRef copy_of(const Node& n) {
   copy->device = n.device;
   copy->domain = n.domain;
   copy->parameters = n.parameters;
+  copy->location = n.location;
   copy->make_room(n.inputs);
   for (; copy->inputs < n.inputs; ++copy->inputs) copy->in[copy->inputs] = n.in[copy->inputs];
   return copy;

@@ -12,6 +12,7 @@
 #include "base/dtype.hpp"
 #include "base/ref.hpp"
 #include "base/shape.hpp"
+#include "base/source_location.hpp"
 #include "graph/op.hpp"
 #include "kernel/gemm.hpp"
 #include "kernel/precision.hpp"
@@ -149,6 +150,7 @@ struct Node : RefCounted<Node> {
   Parameters parameters;
   Ref<Node> half;           // the value in a half type, held; see cast_once() in build.hpp
   Storage* home = nullptr;  // that a gradient saved it from; nullptr: not known any more
+  SourceLocation location;  // that recorded it, where lines are kept
 
   Node() = default;
   ~Node() {

@@ -121,6 +121,7 @@ if TYPE_CHECKING:
 
 # Work in flight must end before C++ and the drivers are shut down.
 atexit.register(_core._drain)
+_core._keep_lines(hasattr(sys, "ps1"))  # a prompt, IPython or a notebook
 
 # Modules that are imported when they are first used: all but those for the package itself, or for another package.
 _HIDDEN = {"base", "cli", "compiler", "einops", "engine", "examples", "scalar", "torch", "tracer"}

@@ -221,6 +221,11 @@ class PlanStep:
     @property
     def spirv(self) -> builtins.bytes:
         """The compiled kernel; empty on the CPU."""
+    @property
+    def lines(self) -> list[str]:
+        """Lines of the program, as 'train.py:12', that recorded its operations, each once; those of gradients are the
+        lines of their operations. Empty unless Python is interactive or SPIROGRAD_LINES=1.
+        """
     def print(self) -> str:
         """The program, and what it reads and writes, as text."""
 
@@ -608,6 +613,11 @@ def _ops() -> list[dict[str, Any]]:
 
 def _environment() -> list[tuple[str, str, str, str]]:
     """Variables of the environment: name, value, fallback, doc."""
+
+def _keep_lines(interactive: builtins.bool) -> None:
+    """From now on plans say which line recorded what, where SPIROGRAD_LINES says so or, if it does not, Python is
+    interactive.
+    """
 
 def _cache_folder() -> str:
     """Where compiled kernels are kept."""

@@ -4,7 +4,9 @@ names."""
 from __future__ import annotations
 
 import html
+import os
 import re
+import sys
 from collections.abc import Sequence
 
 from ._core import PlanStep
@@ -12,8 +14,33 @@ from .base.tables import Rows, table_html, table_text
 
 __all__ = ["Explanation", "Graph", "Plan"]
 
-NODE = re.compile(r"%(\d+) = (\w+) (\w+)\[([\d, ]*)\](?: folds([\d ]+))? \((.*)\)(  held)?")
+NODE = re.compile(r"%(\d+) = (\w+) (\w+)\[([\d, ]*)\](?: folds([\d ]+))? \((.*?)\)(  held)?(?:  # (.*))?")
 STRIDES = re.compile(r" strides \[[-\d, ]*\]")
+
+
+def _short(line: str) -> str:
+    """'train.py:12' of '/home/me/train.py:12', 'In[3]:2' of a line in a cell of a notebook."""
+    file, _, number = line.rpartition(":")
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    compiler = getattr(shell, "compile", None)
+    cell = compiler.format_code_name(file) if hasattr(compiler, "format_code_name") else None
+    return f"{cell[1] if cell else os.path.basename(file)}:{number}" if number else ""
+
+
+def _short_lines(lines: Sequence[str]) -> str:
+    """Lines of one file share its name: 'train.py:12, 14, 20'."""
+    numbers: dict[str, list[str]] = {}
+    for line in lines:
+        file, _, number = _short(line).rpartition(":")
+        numbers.setdefault(file, []).append(number)
+    return ", ".join(f"{file}:{', '.join(of_file)}" for file, of_file in numbers.items())
+
+
+def _table(caption: str, headings: Sequence[str], rows: Rows) -> tuple[str, Sequence[str], Rows]:
+    """Without the last column, that of lines, where none are known."""
+    if any(row[-1] for row in rows):
+        return caption, headings, rows
+    return caption, headings[:-1], [row[:-1] for row in rows]
 
 
 class _Shown(str):
@@ -42,8 +69,12 @@ class Graph(_Shown):
         lines = [match for line in self.splitlines() if (match := NODE.fullmatch(line))]
         if not lines:
             return self.strip(), (), ()
-        rows = [(f"%{m[1]}", m[2], m[3], f"[{m[4]}]", STRIDES.sub("", m[6]), "yes" if m[7] else "") for m in lines]
-        return f"{len(rows)} pending operations", ("", "operation", "type", "sizes", "of", "held"), rows
+        rows = [
+            (f"%{m[1]}", m[2], m[3], f"[{m[4]}]", STRIDES.sub("", m[6]), "yes" if m[7] else "", _short(m[8] or ""))
+            for m in lines
+        ]
+        headings = ("", "operation", "type", "sizes", "of", "held", "line")
+        return _table(f"{len(rows)} pending operations", headings, rows)
 
 
 class Plan(list[PlanStep]):
@@ -54,10 +85,11 @@ class Plan(list[PlanStep]):
         if not self:
             return "nothing is pending", (), ()
         rows = [
-            (str(i), s.name, str(len(s.nodes)), s.shapes, f"{s.bytes:,}", f"{s.flops:,}") for i, s in enumerate(self)
+            (str(i), s.name, str(len(s.nodes)), s.shapes, f"{s.bytes:,}", f"{s.flops:,}", _short_lines(s.lines))
+            for i, s in enumerate(self)
         ]
         kernels = "1 kernel" if len(self) == 1 else f"{len(self)} kernels"
-        return kernels, ("", "kernel", "operations", "sizes", "bytes", "flops"), rows
+        return _table(kernels, ("", "kernel", "operations", "sizes", "bytes", "flops", "line"), rows)
 
     def __repr__(self) -> str:
         return table_text(*self.table())
