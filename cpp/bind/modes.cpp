@@ -12,8 +12,6 @@
 namespace sg::bind {
 namespace {
 
-thread_local bool inferring = false;
-
 struct Modes {
   bool grad, inference;
   HalfTypes halves;
@@ -107,9 +105,13 @@ PyObject* leave(PyObject* self, PyObject*) {
 }
 
 bool is_inferring() { return inferring; }
+bool is_inference(const Tensor& x) { return x->storage->inferred; }
 
 constexpr Callable mode_functions[] = {
     {"_is_inferring", bound<is_inferring>},
+};
+constexpr Callable mode_methods[] = {
+    {"is_inference", bound<is_inference>},
 };
 
 PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {}};
@@ -128,6 +130,7 @@ void add_modes(PyObject* module) {
   Object type(check(PyType_FromSpec(&spec)));
   check(PyModule_AddObjectRef(module, "_Mode", type.get()));
   add_callables(module, mode_functions);
+  add_callables(module, mode_methods);
 }
 
 }  // namespace sg::bind

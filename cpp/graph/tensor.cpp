@@ -9,6 +9,7 @@
 
 namespace sg {
 
+constinit thread_local bool inferring = false;
 constinit thread_local Watcher* watcher = nullptr;
 std::atomic<int32_t> watchers{0};
 std::atomic<uint32_t> disturbances{0};

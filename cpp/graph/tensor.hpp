@@ -14,6 +14,8 @@ class Tensor;
 struct Hooks;
 struct RetainedGrad;
 
+extern constinit thread_local bool inferring;  // the calling thread: inference mode is on
+
 // What views share: the current value of a piece of memory.
 // A write in place gives it another node and a higher version; readers recorded before keep the node they read.
 struct Storage : RefCounted<Storage> {
@@ -23,6 +25,7 @@ struct Storage : RefCounted<Storage> {
   SourceLocation written;            // the last of them
   uint32_t pending_writes = 0;       // scratch of the engine
   std::atomic<uint32_t> saved{0};    // how many references are those of saved gradients
+  const bool inferred = inferring;   // made in inference mode
   static void* operator new(size_t);
   static void operator delete(void*);
   static void destroy(Storage* s) { delete s; }

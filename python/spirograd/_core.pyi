@@ -1162,6 +1162,8 @@ class Tensor:
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether the shapes are equal."""
     def is_signed(self) -> builtins.bool: ...
+    def is_inference(self) -> builtins.bool:
+        """Whether the memory was made inside inference_mode()."""
     def isclose(
         self,
         other: Tensor,

@@ -256,6 +256,16 @@ def test_modes_are_decorators_too() -> None:
     assert (x * 2).requires_grad and not sg.is_inference_mode_enabled()
 
 
+def test_memory_of_inference_mode_is_known() -> None:
+    """As in PyTorch 2.13: a view belongs to what it is a view of."""
+    x = sg.ones(4, requires_grad=True)
+    with sg.inference_mode():
+        made, view, computed = sg.ones(4), x.view(2, 2), x * 2
+    all_made = (made, made[1:], made.detach(), computed)
+    assert all(t.is_inference() for t in all_made)
+    assert not any(t.is_inference() for t in (x, view, made.clone(), computed + 1))
+
+
 def test_modes_of_generators() -> None:
     x = leaf([1.0])
 

@@ -118,9 +118,9 @@ class set_grad_enabled(_Decorator):
 
 
 class inference_mode(_Decorator):
-    """no_grad() that says so: is_inference_mode_enabled() is true inside.
+    """no_grad() that says so: is_inference_mode_enabled() is true inside, and is_inference() of tensors made inside.
 
-    Unlike PyTorch's, tensors made inside are ordinary ones: they may take part in gradients later.
+    Unlike PyTorch's, such tensors are ordinary ones: they may take part in gradients later.
 
     Args:
         mode: False leaves everything as it is.

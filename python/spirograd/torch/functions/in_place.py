@@ -132,7 +132,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     **{f"{n}_": _in_place(getattr(forms, n, None) or getattr(sg, n), n) for n in _OF_OTHERS.split()},
     **{f"{n}_": _with_shape(n) for n in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims")},
     **{name: _itself for name in ("pin_memory", "share_memory_")},
-    **{name: _no for name in ("is_pinned", "is_shared", "is_inference", "is_conj", "is_neg")},
+    **{name: _no for name in ("is_pinned", "is_shared", "is_conj", "is_neg")},
 }
 for _method in (
     as_strided_,
