@@ -46,18 +46,19 @@ void set_precision(const std::string& precision) {
   fail<ValueError>("set_float32_matmul_precision", "'" + precision + "' is unknown", "use highest, high or medium");
 }
 
-// ---- factors of two types ------------------------------------------------------------------------------------------------
-bool mixed_products = true;  // PyTorch has none
-void allow_mixed_products(bool allow) { mixed_products = allow; }
+// ---- inputs of two types -------------------------------------------------------------------------------------------------
+bool mixed_types = true;  // PyTorch multiplies none
+void allow_mixed_types(bool allow) { mixed_types = allow; }
 
-void on_mixed_factors(const char* op, DType a, DType b) {
+void on_mixed_types(const char* op, DType a, DType b) {
   const std::string types = std::string(name_of(a)) + " and " + name_of(b);
-  if (!mixed_products)
-    fail<TypeError>(op, "the factors should have the same dtype, but got " + types, "convert one with .to()");
+  if (!mixed_types)
+    fail<TypeError>(op, "the inputs should have the same dtype, but got " + types, "convert one with .to()");
   if (is_float(a) && is_float(b) && (a == DType::float64 || b == DType::float64))
-    warn_at_line(std::string(op) + ": " + types + " are multiplied in float64, which is slow; convert the data with " +
+    warn_at_line(std::string(op) + ": " + types + " are computed in float64, which is slow; convert the data with " +
                  ".float(), or the net with .double()");
 }
+void meet_mixed_types(const std::string& op, DType a, DType b) { on_mixed_types(op.c_str(), a, b); }
 
 constexpr Callable callables[] = {
     {"matmul", bound<sg::matmul>, Autocast::narrow},
@@ -80,7 +81,8 @@ constexpr Callable callables[] = {
     {"einsum", bound<sg::einsum>, Autocast::narrow},
     {"set_float32_matmul_precision", bound<set_precision>},
     {"get_float32_matmul_precision", bound<get_precision>},
-    {"_allow_mixed_products", bound<allow_mixed_products>},
+    {"_allow_mixed_types", bound<allow_mixed_types>},
+    {"_meet_mixed_types", bound<meet_mixed_types>},
     {"_attention", bound<sg::attention>},
     {"_attention_after", bound<sg::attention_after>},
     {"_banded", bound<sg::banded>},
@@ -91,7 +93,7 @@ constexpr Callable callables[] = {
 }  // namespace
 
 void add_products(PyObject* module) {
-  listen_to_mixed_factors(on_mixed_factors);
+  listen_to_mixed_factors(on_mixed_types);
   add_callables(module, callables);
 }
 

@@ -675,8 +675,11 @@ def _set_legacy_keys(on: builtins.bool) -> None:
     tuple.
     """
 
-def _allow_mixed_products(allow: builtins.bool) -> None:
-    """Whether the factors of a product may have two element types."""
+def _allow_mixed_types(allow: builtins.bool) -> None:
+    """Whether the factors of a product, and the parameters of a norm and its input, may have two element types."""
+
+def _meet_mixed_types(op: str, a: DTypeLike, b: DTypeLike) -> None:
+    """Warns of two types, or raises TypeError where _allow_mixed_types() says so."""
 
 def _count_vulkan_calls(on: builtins.bool) -> None:
     """Counts what really goes to the driver, under volk (tests)."""
@@ -1159,11 +1162,11 @@ class Tensor:
     def is_contiguous(self) -> builtins.bool:
         """Whether the elements lie in C order without gaps."""
     def is_floating_point(self) -> builtins.bool: ...
+    def is_inference(self) -> builtins.bool:
+        """Whether the memory was made inside inference_mode()."""
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether the shapes are equal."""
     def is_signed(self) -> builtins.bool: ...
-    def is_inference(self) -> builtins.bool:
-        """Whether the memory was made inside inference_mode()."""
     def isclose(
         self,
         other: Tensor,

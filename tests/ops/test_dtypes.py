@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,55 @@ def test_a_product_of_float64_and_float32_warns_once_a_line(device: sg.Device) -
             assert layer(wide).dtype == sg.float64
         sg.nn.Conv1d(3, 2, 1, device=device)(wide[..., None])
     assert [(w.filename, w.lineno - told[0].lineno) for w in told] == [(__file__, 0), (__file__, 1)]
-    assert re.search(r"float64 and float32 are multiplied in float64.*\.float\(\)", str(told[0].message))
+    assert re.search(r"float64 and float32 are computed in float64.*\.float\(\)", str(told[0].message))
+
+
+F = sg.nn.functional
+MIXED: dict[str, Callable[[sg.Tensor], sg.Tensor]] = {  # float64 data in a float32 net, which PyTorch refuses
+    "layer_norm": lambda x: sg.nn.LayerNorm(5)(x),
+    "group_norm": lambda x: sg.nn.GroupNorm(2, 4)(x),
+    "batch_norm": lambda x: sg.nn.BatchNorm2d(4)(x),
+    "batch_norm of running values": lambda x: sg.nn.BatchNorm2d(4, affine=False)(x),
+    "batch_norm in evaluation": lambda x: sg.nn.BatchNorm2d(4).eval()(x),
+    "instance_norm": lambda x: sg.nn.InstanceNorm2d(4, affine=True)(x),
+    "prelu": lambda x: sg.nn.PReLU()(x),
+    "grid_sample": lambda x: F.grid_sample(x, sg.zeros(2, 5, 5, 2)),
+    "binary_cross_entropy": lambda x: F.binary_cross_entropy(x, x.float()),
+    "embedding_bag": lambda x: F.embedding_bag(x[0, 0].long(), sg.ones(5, 5), mode="sum", per_sample_weights=x[0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_parameters_of_another_type_than_the_input_warn_or_raise(name: str) -> None:
+    x = sg.full((2, 4, 5, 5), 0.5, dtype=sg.float64)
+    with pytest.warns(UserWarning, match=f"^{name.split()[0]}: float.. and float.. are computed in float64"):
+        MIXED[name](x)
+    sg._core._allow_mixed_types(False)
+    try:
+        with pytest.raises(
+            TypeError, match=f"^{name.split()[0]}: the inputs should have the same dtype, but got float"
+        ):
+            MIXED[name](x)
+        MIXED[name](x.float())
+    finally:
+        sg._core._allow_mixed_types(True)
+
+
+def test_half_inputs_meet_float32_parameters() -> None:
+    sg._core._allow_mixed_types(False)
+    try:
+        x = sg.ones(2, 4, 5, 5, dtype=sg.float16)
+        for layer in (
+            sg.nn.LayerNorm(5),
+            sg.nn.GroupNorm(2, 4),
+            sg.nn.BatchNorm2d(4),
+            sg.nn.InstanceNorm2d(4, affine=True),
+        ):
+            assert layer(x).dtype == sg.float16
+        with pytest.raises(TypeError, match=r"layer_norm: .* got float32 and float16"):
+            sg.nn.LayerNorm(5).half()(x.float())
+    finally:
+        sg._core._allow_mixed_types(True)
 
 
 @pytest.mark.filterwarnings("error")

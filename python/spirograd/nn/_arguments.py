@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
-from .._core import Tensor
+from .._core import Tensor, _meet_mixed_types, float32
 from ..base.docstrings import described_by
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -23,6 +23,22 @@ Args:
     inplace: whether to write the result into the input; gradients remain correct.
     reduction: "mean", "sum" or "none".
 """
+
+
+def same_type(op: str, input: Tensor, *others: Tensor | None, narrow: bool = False) -> None:
+    """Warns of inputs with other types than the first, or raises TypeError in programs written for PyTorch.
+
+    Args:
+        op: in the message.
+        input: the first.
+        others: those compared with it; None where there is none.
+        narrow: whether a half type may meet float32.
+    """
+    own = input.dtype
+    for other in others:
+        if other is None or other.dtype is own or (narrow and own.itemsize == 2 and other.dtype is float32):
+            continue
+        _meet_mixed_types(op, own, other.dtype)
 
 
 def described(*sources: Any, **words: str) -> Callable[[T], T]:

@@ -39,7 +39,7 @@ def apply() -> None:
     """Makes the changes."""
     _core._set_gpu_alias("cuda")
     _core._set_legacy_keys(True)
-    _core._allow_mixed_products(False)
+    _core._allow_mixed_types(False)
     open_errors()
     _change_devices()
     _change_tensors()

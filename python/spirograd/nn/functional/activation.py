@@ -21,7 +21,7 @@ from ..._core import (
 )
 from ...base.dtypes import finfo
 from ...base.types import DTypeLike
-from .._arguments import described
+from .._arguments import described, same_type
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"]
 __all__ += ["leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid"]
@@ -83,6 +83,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         >>> sg.nn.functional.prelu(sg.tensor([-2.0, 2.0]), sg.tensor([0.5])).tolist()
         [-1.0, 2.0]
     """
+    same_type("prelu", input, weight, narrow=True)
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.numel() not in (1, channels):
         raise ValueError(f"prelu: weight has {weight.numel()} slopes for {channels} channels; use 1 or {channels}")

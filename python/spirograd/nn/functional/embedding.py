@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import _core
 from ..._core import Tensor, where
 from ...base.grad_mode import no_grad
-from .._arguments import described
+from .._arguments import described, same_type
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -116,6 +116,7 @@ def embedding_bag(
         raise ValueError(f"embedding_bag: input {list(input.shape)}; give [bags, n], or [n] and offsets")
     if per_sample_weights is not None and mode != "sum":
         raise ValueError(f"embedding_bag: per_sample_weights with mode '{mode}'; use sum")
+    same_type("embedding_bag", weight, per_sample_weights)
     flat = input.reshape(-1)
     positions = _core.arange(flat.shape[0], device=input.device)
     if offsets is None:

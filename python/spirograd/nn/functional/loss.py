@@ -20,7 +20,7 @@ from ..._core import (
     zeros_like,
 )
 from ...base.casts import wide
-from .._arguments import described
+from .._arguments import described, same_type
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "contrastive_loss", "cosine_embedding_loss"]
 __all__ += ["cross_entropy", "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "hinge_loss", "huber_loss"]
@@ -259,6 +259,7 @@ def binary_cross_entropy(
         50.0
     """
     _same_shape("binary_cross_entropy", input, target)
+    same_type("binary_cross_entropy", input, target, weight)
     good = (input >= 0) & (input <= 1) & (target >= 0) & (target <= 1)
     input = _core._check_parameter("binary_cross_entropy", input, good)
     losses = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))

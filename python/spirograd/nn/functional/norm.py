@@ -13,7 +13,7 @@ from ..._core import Tensor, pad
 from ...base.casts import wide
 from ...base.dtypes import finfo
 from ...base.grad_mode import no_grad
-from .._arguments import described
+from .._arguments import described, same_type
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
@@ -81,6 +81,7 @@ def layer_norm(
         [-1.0, 1.0]
     """
     dims = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    same_type("layer_norm", input, weight, bias, narrow=True)
     return _affine(_normalized(_wide(input), dims, eps)[0], weight, bias).to(input.dtype)
 
 
@@ -126,6 +127,7 @@ def group_norm(
             f"group_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with a multiple of "
             f"{num_groups} channels"
         )
+    same_type("group_norm", input, weight, bias, narrow=True)
     x = _wide(input).reshape(input.shape[0], num_groups, math.prod(input.shape[1:]) // num_groups)
     y = _normalized(x, (2,), eps)[0].reshape(input.shape)
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
@@ -168,6 +170,7 @@ def batch_norm(
         >>> sg.nn.functional.batch_norm(sg.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0).tolist()
         [[-1.0], [1.0]]
     """
+    same_type("batch_norm", input, weight, bias, running_mean, running_var, narrow=True)
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm: evaluation needs running_mean and running_var; pass training=True without")
@@ -224,6 +227,7 @@ def instance_norm(
             f"instance_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with several values "
             "per channel"
         )
+    same_type("instance_norm", input, weight, bias, narrow=True)
     y, mean, variance = _normalized(_wide(input), tuple(range(2, input.ndim)), eps)
     if input.numel():
         _follow(running_mean, mean.flatten(1).mean(0), momentum)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..._core import Tensor, arange, stack, where
 from ...base.steps import flat_in
+from .._arguments import same_type
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -118,6 +119,7 @@ def grid_sample(
         raise ValueError(
             f"grid_sample: '{mode}' with '{padding_mode}'; use {', '.join(modes)}, with zeros, border or reflection"
         )
+    same_type("grid_sample", input, grid)
     n, channels, *sizes = input.shape
 
     def pixels(place: Tensor, size: int) -> Tensor:
