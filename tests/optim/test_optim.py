@@ -584,8 +584,9 @@ def test_an_option_may_be_switched_on_later() -> None:
 
 def test_the_text_of_an_optimizer() -> None:
     assert repr(sg.optim.Adagrad([leaf(1.0)], lr=0.1)) == (
-        "Adagrad (\nParameter Group 0\n    eps: 1e-10\n    initial_accumulator_value: 0.0\n    lr: 0.1\n"
-        "    lr_decay: 0.0\n    maximize: False\n    weight_decay: 0.0\n)"
+        "Adagrad (\nParameter Group 0\n    differentiable: False\n    eps: 1e-10\n    foreach: None\n    fused: None\n"
+        "    initial_accumulator_value: 0.0\n    lr: 0.1\n    lr_decay: 0.0\n    maximize: False\n"
+        "    weight_decay: 0.0\n)"
     )
 
 

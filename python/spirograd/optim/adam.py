@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero, below_one
-from .rule import Counts, RuleOptimizer, Scalar, bias, choose, power, root, unused
+from .rule import Counts, RuleOptimizer, Scalar, bias, choose, implementation, power, root
 
 
 class _Moments(RuleOptimizer):
@@ -23,8 +23,8 @@ class _Moments(RuleOptimizer):
         at_least_zero(self._name, lr=lr, weight_decay=weight_decay, **({} if eps is None else {"eps": eps}))
         for beta in betas:
             below_one(self._name, beta=beta)
-        numbers = {"lr": lr, "betas": tuple(betas), "weight_decay": weight_decay}
-        super().__init__(params, {**numbers, **({} if eps is None else {"eps": eps}), **options})
+        numbers = {"lr": lr, "betas": tuple(betas), **({} if eps is None else {"eps": eps})}
+        super().__init__(params, {**numbers, "weight_decay": weight_decay, **options})
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return "exp_avg", "exp_avg_sq"
@@ -64,7 +64,7 @@ class Adam(_Moments):
         decoupled_weight_decay: bool = False,
         **options: Any,
     ) -> None:
-        unused("Adam", options)
+        options = implementation(self._name, options, "foreach capturable differentiable fused")
         super().__init__(
             params,
             lr,
@@ -73,6 +73,7 @@ class Adam(_Moments):
             weight_decay,
             amsgrad=amsgrad,
             maximize=maximize,
+            **options,
             decoupled_weight_decay=decoupled_weight_decay,
         )
 
@@ -146,8 +147,8 @@ class Adamax(_Moments):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("Adamax", options)
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
+        options = implementation("Adamax", options, "foreach differentiable capturable")
+        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize, **options)
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return "exp_avg", "exp_inf"
@@ -189,7 +190,7 @@ class NAdam(_Moments):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("NAdam", options)
+        options = implementation("NAdam", options, "foreach capturable differentiable")
         at_least_zero("NAdam", momentum_decay=momentum_decay)
         super().__init__(
             params,
@@ -200,6 +201,7 @@ class NAdam(_Moments):
             momentum_decay=momentum_decay,
             decoupled_weight_decay=decoupled_weight_decay,
             maximize=maximize,
+            **options,
         )
 
     @staticmethod
@@ -250,7 +252,7 @@ class RAdam(_Moments):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("RAdam", options)
+        options = implementation("RAdam", options, "foreach capturable differentiable")
         super().__init__(
             params,
             lr,
@@ -259,6 +261,7 @@ class RAdam(_Moments):
             weight_decay,
             decoupled_weight_decay=decoupled_weight_decay,
             maximize=maximize,
+            **options,
         )
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .. import _core
 from .._core import Tensor
 from .optimizer import ARGUMENTS, DECOUPLED, Group, Params, at_least_zero
-from .rule import Counts, RuleOptimizer, Scalar, choose, root, unused
+from .rule import Counts, RuleOptimizer, Scalar, choose, implementation, root
 
 
 class ASGD(RuleOptimizer):
@@ -43,10 +43,10 @@ class ASGD(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("ASGD", options)
+        options = implementation("ASGD", options, "foreach differentiable capturable")
         numbers = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay}
         at_least_zero("ASGD", **numbers)
-        super().__init__(params, {**numbers, "maximize": maximize})
+        super().__init__(params, {**numbers, "maximize": maximize, **options})
 
     _rule = "asgd"
     # A step uses the rate and the share of the mean that the previous step computed, with its lr.
@@ -103,11 +103,11 @@ class Rprop(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("Rprop", options)
+        options = implementation("Rprop", options, "foreach differentiable capturable")
         at_least_zero("Rprop", lr=lr)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Rprop: etas are {etas}; use one between 0 and 1 and one above 1")
-        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
+        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize, **options})
 
     _rule = "rprop"
     _has_penalty = False
@@ -158,12 +158,12 @@ class Adafactor(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("Adafactor", options)
+        options = implementation("Adafactor", options, "foreach")
         at_least_zero("Adafactor", lr=lr, weight_decay=weight_decay)
         if beta2_decay > 0 or d < 1:
             raise ValueError(f"Adafactor: beta2_decay is {beta2_decay}, d is {d}; use at most 0, and at least 1")
         defaults = {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "maximize": maximize})
+        super().__init__(params, {**defaults, "maximize": maximize, **options})
 
     _rule = "adafactor"
     _has_penalty = False

@@ -307,6 +307,7 @@ class LBFGS(Optimizer):
         a, b = np.zeros(n), np.zeros(n)
         scale = state["H_diag"]
         a[kept], b[kept] = _two_loops(self._products, by_s[kept, 2], by_y[kept, 2], scale)
+        state["al"] = (-b[kept] / scale).tolist()  # kept for PyTorch's sake, which overwrites it in the next step
         coefficients = _core.tensor(np.concatenate([a, b]), dtype=gradient.dtype, device=gradient.device)
         direction: Tensor = coefficients @ vectors - gradient * scale
         return direction

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .optimizer import Group, Params, at_least_zero, below_one
-from .rule import Counts, RuleOptimizer, Scalar, unused
+from .rule import Counts, RuleOptimizer, Scalar, implementation
 
 
 class RMSprop(RuleOptimizer):
@@ -44,10 +44,10 @@ class RMSprop(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("RMSprop", options)
+        options = implementation("RMSprop", options, "capturable foreach differentiable")
         numbers = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         at_least_zero("RMSprop", **numbers)
-        super().__init__(params, {**numbers, "centered": centered, "maximize": maximize})
+        super().__init__(params, {**numbers, "centered": centered, "maximize": maximize, **options})
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return (
@@ -94,7 +94,7 @@ class Adagrad(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("Adagrad", options)
+        options = implementation("Adagrad", options, "foreach differentiable fused")
         numbers = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -103,7 +103,7 @@ class Adagrad(RuleOptimizer):
             "initial_accumulator_value": initial_accumulator_value,
         }
         at_least_zero("Adagrad", **numbers)
-        super().__init__(params, {**numbers, "maximize": maximize})
+        super().__init__(params, {**numbers, "maximize": maximize, **options})
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return ("sum",)
@@ -149,11 +149,11 @@ class Adadelta(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("Adadelta", options)
+        options = implementation("Adadelta", options, "capturable foreach differentiable")
         below_one("Adadelta", rho=rho)
         numbers = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}
         at_least_zero("Adadelta", **numbers)
-        super().__init__(params, {**numbers, "maximize": maximize})
+        super().__init__(params, {**numbers, "maximize": maximize, **options})
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
         return "square_avg", "acc_delta"

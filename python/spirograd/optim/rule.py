@@ -41,13 +41,21 @@ def choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _core.where(condition, a, b) if isinstance(condition, Tensor) else a if condition else b
 
 
-def unused(op: str, options: dict[str, Any]) -> None:
-    """Accepts the options by which PyTorch chooses an implementation; raises TypeError for others."""
+def implementation(op: str, options: dict[str, Any], known: str) -> dict[str, Any]:
+    """The options by which PyTorch's optimiser of this name chooses an implementation. They change nothing here, and
+    groups keep them so that state dicts have PyTorch's keys.
+
+    Args:
+        op: the optimiser.
+        options: those given.
+        known: the names of those that there are.
+    """
     for name, value in options.items():
-        if name not in ("foreach", "fused", "capturable", "differentiable"):
+        if name not in known.split():
             raise TypeError(f"{op}: there is no option {name}; see help(spirograd.optim.{op})")
         if name == "differentiable" and value:
             raise ValueError(f"{op}: steps have no gradient; leave out differentiable")
+    return {name: None if name in ("foreach", "fused") else False for name in known.split()} | options
 
 
 def _saved_number(x: float) -> Tensor:

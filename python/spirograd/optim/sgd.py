@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from .._core import Tensor
 from .optimizer import Group, Params, at_least_zero
-from .rule import Counts, RuleOptimizer, Scalar, choose, unused
+from .rule import Counts, RuleOptimizer, Scalar, choose, implementation
 
 
 class SGD(RuleOptimizer):
@@ -45,7 +45,7 @@ class SGD(RuleOptimizer):
         maximize: bool = False,
         **options: Any,
     ) -> None:
-        unused("SGD", options)
+        options = implementation("SGD", options, "foreach differentiable fused")
         at_least_zero("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
@@ -58,6 +58,7 @@ class SGD(RuleOptimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            **options,
         }
         super().__init__(params, defaults)
 
