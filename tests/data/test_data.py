@@ -162,7 +162,6 @@ class TestSamplers:
         assert len(list(RandomSampler(range(10), num_samples=4))) == 4
         order = list(RandomSampler(range(4), num_samples=10))
         assert sorted(order[:4]) == sorted(order[4:8]) == [0, 1, 2, 3] and len(order) == 10
-        assert list(RandomSampler([])) == []
         with pytest.raises(ValueError, match="num_samples is 0"):
             RandomSampler([1], num_samples=0)
 
@@ -170,6 +169,9 @@ class TestSamplers:
         order = list(RandomSampler(range(4), replacement=True, num_samples=70_000, generator=seeded()))
         counts = np.bincount(order, minlength=4)
         assert len(order) == 70_000 and abs(counts - 17_500).max() < 600  # 5 sigma
+        for make in (lambda: RandomSampler([]), lambda: sg.utils.data.DataLoader([], shuffle=True)):
+            with pytest.raises(ValueError, match="the data set is empty"):
+                make()
         with pytest.raises(ValueError, match="of an empty data set"):
             list(RandomSampler([], replacement=True, num_samples=3))
 

@@ -67,7 +67,7 @@ class RandomSampler(Sampler[int]):
         generator: the stream to take from; None takes a seed from the common one for each epoch.
 
     Raises:
-        ValueError: `num_samples` is not positive.
+        ValueError: `num_samples` is not positive, or there are no samples.
 
     Example:
         >>> order = list(sg.utils.data.RandomSampler(range(5), generator=sg.Generator().manual_seed(0)))
@@ -86,6 +86,8 @@ class RandomSampler(Sampler[int]):
             raise ValueError(f"RandomSampler: num_samples is {num_samples}; give a positive number or None")
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
+        if self.num_samples == 0:
+            raise ValueError("RandomSampler: the data set is empty; give one that has samples")
 
     @property
     def num_samples(self) -> int:
