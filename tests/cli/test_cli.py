@@ -105,6 +105,28 @@ def test_bench_and_models_fit(capsys: Capture, monkeypatch: pytest.MonkeyPatch) 
     assert len({line.index(line.split()[1]) for line in lines}) == 1, "names of classes stand below each other"
 
 
+def test_texts_fit_a_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("spirograd.cli.info.nccl", lambda: "2.28.9 (" + "/".join(["folder"] * 9) + "), but no libcuda")
+    missing = (
+        "no Vulkan loader: libvulkan.so.1 was not found",
+        "install libvulkan1, or name it in SPIROGRAD_VULKAN_LIB",
+    )
+    monkeypatch.setattr(sg._core, "_gpu_reason", lambda: missing)
+    monkeypatch.setattr(sg.Device, "is_gpu_available", lambda: False)
+    run("info", "--all")
+    words = ["run", "launch", "info", "doctor", "selftest", "bench", "report", "train", "generate", "chat"]
+    for word in [*words, "train text", "train digits"]:
+        with pytest.raises(SystemExit):
+            cli.main([*word.split(), "--help"])
+    for line in (said := capsys.readouterr().out).splitlines():
+        assert len(line) <= 80, line
+    assert "or name it in SPIROGRAD_VULKAN_LIB" in " ".join(said.split()), "nothing is cut off"
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["train", "--list-models"])
+    assert ended.value.code == 0 and "gpt2-xl" in capsys.readouterr().out
+
+
 def test_a_path_that_cannot_be_written_fails_first(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "file").write_text("")
     run(*digits, "--out", str(tmp_path / "file"), status=2)

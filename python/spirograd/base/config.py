@@ -8,6 +8,7 @@ import platform
 import numpy as np
 
 from .. import _core
+from .tables import wrapped
 
 # What a device cannot do without a feature. The others are required, or make no difference that a user sees.
 _WITHOUT = {
@@ -72,4 +73,4 @@ def show_config(all_variables: bool = False) -> str:
         lines.append(f" {mark}{name}={value}".ljust(36) + "  " + doc)
     if not variables:
         lines.append("  no variable of spirograd is set; `python -m spirograd info --all` lists them")
-    return "\n".join(lines)
+    return wrapped("\n".join(lines))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import re
 import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Rows", "table_html", "table_text"]
+__all__ = ["Rows", "table_html", "table_text", "wrapped"]
 
 MOST_ROWS = 60
 
@@ -32,6 +33,19 @@ def table_text(caption: str, headings: Sequence[str], rows: Rows) -> str:
         for row in cells
     ]
     return "\n".join([caption, *(lines if headings else [])])
+
+
+def wrapped(text: str) -> str:
+    """The lines within the width of the terminal: what follows a label, or a column, continues below it."""
+    width = shutil.get_terminal_size().columns
+    return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.split("\n"))
+
+
+def _wrapped(line: str, width: int) -> str:
+    own = len(line) - len(line.lstrip())
+    column = re.match(r" *\*?[^ ]+ {2,}", line)
+    indent = column.end() if column and column.end() <= width // 2 else own + 2
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def table_html(caption: str, headings: Sequence[str], rows: Rows) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from .. import _core
 from . import bench, doctor, generate, info, launch, report, run, selftest, train
-from .options import ListModels, Parser, UserError
+from .options import Parser, UserError, add_list_of_models
 
 __all__ = ["main", "parser"]
 
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     """All commands with their options."""
     top = Parser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
     top.add_argument("--version", action="version", version=_core.__version__)
-    top.add_argument("--list-models", action=ListModels, help="list the published models of sg.models, and end")
+    add_list_of_models(top)
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for command in (run, launch, info, doctor, selftest, bench, report, train, generate):
         command.add(commands)

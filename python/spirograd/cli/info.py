@@ -11,6 +11,7 @@ import sys
 
 from .. import _core
 from ..base.config import show_config
+from ..base.tables import wrapped
 from ..distributed import nccl as nccl_library
 from .launch import mpiexec_of
 from .options import UserError
@@ -30,12 +31,12 @@ def run(options: argparse.Namespace) -> int:
     print(show_config(options.all))
     print("\nseveral processes")
     for name, found in (("MPI", mpi()), ("launcher", launcher()), ("NCCL", nccl())):
-        print(f"  {name}: {found}")
+        print(wrapped(f"  {name}: {found}"))
     gpus = [d for d in _core.Device.list() if d.kind == "gpu"]
     print(f"  GPUs: {len(gpus)}; one process each")
     for gpu in gpus:
         can = gpu.vendor == "NVIDIA" and gpu.features["external_memory"] == "yes"
-        print(f"    {gpu} {gpu.name}: {'NCCL, or MPI' if can else 'MPI'}")
+        print(wrapped(f"    {gpu} {gpu.name}: {'NCCL, or MPI' if can else 'MPI'}"))
     if len(gpus) > 1 and (found := links()):
         print("  links between them:", *found.splitlines(), sep="\n    ")
     return 0

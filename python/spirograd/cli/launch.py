@@ -40,8 +40,8 @@ def add(commands: Any) -> None:
         "launch",
         help="run a program in several processes, one for each GPU",
         description="Runs a program in several processes, which sg.distributed connects, through the installed MPI.",
-        usage="python -m spirograd launch -n N [--hosts HOST:N,HOST:N] [--device gpu] (SCRIPT | -m MODULE) "
-        "[ARGUMENT ...]",
+        usage="python -m spirograd launch -n N [--hosts HOST:N,HOST:N] [--device gpu]\n"
+        "       (SCRIPT | -m MODULE) [ARGUMENT ...]",
     )
     command.add_argument(
         "-n",

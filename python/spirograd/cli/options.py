@@ -14,8 +14,13 @@ class UserError(Exception):
     """A mistake that the user of the command can correct."""
 
 
-class ListModels(argparse.Action):
-    """--list-models: the published models, and the end."""
+def add_list_of_models(parser: argparse.ArgumentParser) -> None:
+    """--list-models of the program, and of the commands that use models."""
+    parser.add_argument("--list-models", action=_ListModels, help="list the published models of sg.models, and end")
+
+
+class _ListModels(argparse.Action):
+    """Lists the published models, and ends."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)

@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         "run",
         help="run a program written for PyTorch",
         description="Runs a program written for PyTorch, unchanged: its `import torch` is spirograd.",
-        usage="python -m spirograd run [--check] (SCRIPT | - | -m MODULE | -c CODE) [ARGUMENT ...]",
+        usage="python -m spirograd run [--check]\n       (SCRIPT | - | -m MODULE | -c CODE) [ARGUMENT ...]",
     )
     command.add_argument("--check", action="store_true", help="list the names that are missing, without running")
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module, not a script")

@@ -20,7 +20,7 @@ from ..compiler import compile
 from ..progress import Progress
 from ..utils import checkpoints
 from . import models
-from .options import UserError, add_device, check_writable, one_device, positive
+from .options import UserError, add_device, add_list_of_models, check_writable, one_device, positive
 from .tasks import TASKS, Task
 from .tokens import KINDS, SIZES
 
@@ -38,6 +38,7 @@ READ_EVERY = 10  # steps between two reads of the loss, each of which waits for 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command of `python -m spirograd`."""
     train = commands.add_parser("train", help="texts or digits, from files")
+    add_list_of_models(train)
     tasks = train.add_subparsers(metavar="TASK", required=True)
 
     text = tasks.add_parser("text", help="a model of the characters, words or parts of words of texts")
