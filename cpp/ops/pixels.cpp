@@ -16,7 +16,7 @@ struct PixelsParameters {
   int32_t unused = 0;
 };
 
-constexpr int64_t kThreads = 128;  // that look for sums which are not finite
+constexpr int64_t kLookers = 128;  // threads of a workgroup that looks for sums which are not finite
 constexpr int64_t kSquare = 64;    // pixels and channels that a workgroup turns, as in shaders/pixels.glsl
 
 void expand_pixels(const Node& node, bool gpu, Expansion& e) {
@@ -67,8 +67,8 @@ void expand_weights(const Node& node, bool gpu, Expansion& e) {
   custom.cost = static_cast<double>(node.numel);
   custom.source =
       element_text("SUM", node.dtype) + element_text("FACTOR", factors) + "#include \"pixels_weights.glsl\"\n";
-  custom.threads = kThreads;
-  set_groups(custom, divide_up(node.numel, kThreads));
+  custom.threads = kLookers;
+  set_groups(custom, divide_up(node.numel, kLookers));
 }
 
 }  // namespace
