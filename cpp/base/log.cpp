@@ -35,6 +35,9 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},
       {"SPIROGRAD_MATRIX", "cm2",
        "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32, also on a CPU)."},
+      {"SPIROGRAD_RECURRENT", "",
+       "Workgroups of a recurrent layer that wait for each other at each step; 0: one launch a step; empty: by "
+       "device."},
       {"SPIROGRAD_TILES", "",
        "Whose tiles kernels use: nvidia, nvk, amd, gcn, intel, apple, mobile, software; empty: the device's own."},
       {"SPIROGRAD_ADDRESSES", "pointers",

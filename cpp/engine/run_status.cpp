@@ -72,6 +72,7 @@ bool is_same(const Reporter& a, const Reporter& b) {
       where += ", recorded " + std::to_string(since - 1) + (since == 2 ? " operation" : " operations") + " ago";
   }
   const char* const remedy = "what depends on it has no value, and writes of it were not done";
+  if (r.op->fault) sg::fail<Error>(r.op->name, r.op->fault + where, r.op->remedy);
   if (const char* fault = parameter_fault(r.op->name)) sg::fail<ValueError>(r.op->name, fault + where, remedy);
   sg::fail<IndexError>(
       r.op->name, "index " + std::to_string(f.index) + " out of range [0, " + std::to_string(f.bound) + ")" + where,

@@ -67,6 +67,8 @@ struct OpInfo {
   uint8_t takes = kTakesAll;  // of the promoted type
   bool wide = false;          // under autocast, half types come in as float32
   bool hands_on = false;      // its gradient is the one that arrives, seen otherwise or in another type
+  // What its report means, and what to do; nullptr: an index is out of range, or a parameter of random numbers.
+  const char *fault = nullptr, *remedy = nullptr;
   // Which of `saves` the gradient by each input reads; the others are not kept if only that gradient is wanted. 0: all.
   uint8_t reads[3] = {};
   uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }

@@ -31,6 +31,7 @@ struct Features {
   MatrixUnits float16_fragments, bfloat16_fragments;  // the path cm1, also where there is a better one
   int64_t shared_bytes = 32768;
   int64_t max_groups = 65535;  // workgroups along one axis
+  int64_t resident = 0;        // workgroups of 256 threads that may wait for each other: all run at once; 0: none may
   int64_t max_group_threads = 256;
   int64_t max_buffer_bytes = INT64_MAX;
   int64_t memory_bytes = 0;  // total

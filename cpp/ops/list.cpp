@@ -35,6 +35,8 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::AttentionKept,
       &ops::Lstm,
       &ops::LstmGradient,
+      &ops::LstmResident,
+      &ops::LstmGradientResident,
       &ops::Convolution,
       &ops::ConvolutionImage,
       &ops::ConvolutionWeight,

@@ -256,7 +256,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
                  const std::optional<Tensor>& mask = {}, double dropout = 0, Generator& from = default_generator());
 // Causal, and start[b] keys of sequence b come before its first query; heads may share keys. It has no gradient.
 Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& start, double scale);
-// All steps of a layer of LSTM on a CPU, from the products of the inputs, x [steps, batch, 4 * hidden] with gates i, f, u,
+// All steps of a layer of LSTM, float32 or on a CPU float64, from the products of the inputs, x [steps, batch, 4 * hidden] with gates i, f, u,
 // o. h and c before the first step and after each: [steps + 1, batch, hidden], the first at the end with `reverse`; and
 // the gates. Without `keep`, only the last c and no gates. No gradient is recorded.
 std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,

@@ -1,14 +1,17 @@
-// All steps of an LSTM's layer as one kernel, on the CPU (docs/decisions/052-an-lstm-is-one-kernel.md). A thread computes
-// some features of the state for some rows: their products, then their gates, while both are in its first cache.
+// All steps of an LSTM's layer as one operation (docs/decisions/052-an-lstm-is-one-kernel.md), and its kernel on the CPU: a
+// thread computes some features of the state for some rows, their products, then their gates, while both are in its first
+// cache. On a GPU: lstm_gpu.cpp.
+#include "ops/lstm.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 
 #include "base/error.hpp"
 #include "base/round.hpp"
 #include "graph/node.hpp"
 #include "kernel/custom.hpp"
+#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
@@ -18,9 +21,8 @@ namespace {
 constexpr int64_t kRows = 64;            // that a thread computes together
 constexpr int64_t kLeastWork = 1 << 18;  // multiply-adds that are worth a thread
 
-struct LstmParameters {
-  int64_t reverse, keep;
-};
+using lstm_op::LstmParameters;
+using lstm_op::Sizes;
 
 enum Word { kSteps, kBatch, kHidden, kReverse, kKeep, kStep, kRow };  // the last two: strides of the first tensor
 
@@ -137,82 +139,100 @@ struct Lstm {
   }
 };
 
-struct Sizes {
-  int64_t steps, batch, hidden;
-  int64_t state() const { return batch * hidden; }
-  int64_t packed() const { return 4 * hidden * round_up(hidden, kLstmColumns); }
-};
-
-CustomKernel& launch(const Node& node, const Sizes& s, Expansion& e, void (*of_floats)(const CpuArgs&),
-                     void (*of_doubles)(const CpuArgs&)) {
+// What the launches of both devices share: the inputs, and words.
+CustomKernel kernel_of(const Node& node, const Sizes& s) {
   const auto a = node.parameters.as<LstmParameters>();
-  const auto size = static_cast<int64_t>(size_of(node.dtype));
-  CustomKernel& custom = e.launch(node.op->name);
+  CustomKernel custom;
   for (int32_t i = 0; i < node.inputs; ++i) custom.tensors.push_back({i, node.dtype});
-  custom.tensors.push_back({e.temporary(s.packed() * size), node.dtype, true});
   custom.words = {s.steps, s.batch, s.hidden, a.reverse, a.keep, node.in[0].strides[0], node.in[0].strides[1]};
-  custom.cpu = node.dtype == DType::float32 ? of_floats : of_doubles;
-  custom.scratch = kRows * 4 * kLstmColumns * size;
   custom.cost = 8.0 * static_cast<double>(s.steps * s.state() * s.hidden);
   return custom;
 }
 
-void expand_forward(const Node& node, bool, Expansion& e) {
+void run_on_cpu(const Node& node, const Sizes& s, CustomKernel custom, Expansion& e, void (*of_floats)(const CpuArgs&),
+                void (*of_doubles)(const CpuArgs&)) {
+  const auto size = static_cast<int64_t>(size_of(node.dtype));
+  const int64_t packed = 4 * s.hidden * round_up(s.hidden, kLstmColumns);
+  custom.tensors.insert(custom.tensors.begin() + node.inputs, {e.temporary(packed * size), node.dtype, true});
+  custom.cpu = node.dtype == DType::float32 ? of_floats : of_doubles;
+  custom.scratch = kRows * 4 * kLstmColumns * size;
+  e.launch(node.op->name) = std::move(custom);
+}
+
+void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const Sizes s{node.domain[0], node.domain[1], node.domain[2] / 4};
   const auto a = node.parameters.as<LstmParameters>();
-  CustomKernel& custom = launch(
-      node, s, e, [](const CpuArgs& args) { Lstm<float>{args}.forward(); },
-      [](const CpuArgs& args) { Lstm<double>{args}.forward(); });
+  CustomKernel custom = kernel_of(node, s);
   const int64_t h = (s.steps + 1) * s.state(), c = a.keep ? h : s.state();
   custom.tensors.push_back({e.result(), node.dtype, true});
   custom.tensors.push_back({e.result(), node.dtype, true, h});
-  if (a.keep) custom.tensors.push_back({e.result(), node.dtype, true, h + c});
+  if (a.keep || gpu) custom.tensors.push_back({e.result(), node.dtype, true, a.keep ? h + c : h});
+  if (gpu) return lstm_op::launch_on_gpu("lstm", node.dtype, s, false, a, custom, e);
+  run_on_cpu(
+      node, s, std::move(custom), e, [](const CpuArgs& args) { Lstm<float>{args}.forward(); },
+      [](const CpuArgs& args) { Lstm<double>{args}.forward(); });
 }
 
-void expand_backward(const Node& node, bool, Expansion& e) {
+void expand_backward(const Node& node, bool gpu, Expansion& e) {
   const Sizes s{node.domain[0], node.domain[1], node.domain[2]};
-  CustomKernel& custom = launch(
-      node, s, e, [](const CpuArgs& args) { Lstm<float>{args}.backward(); },
-      [](const CpuArgs& args) { Lstm<double>{args}.backward(); });
+  CustomKernel custom = kernel_of(node, s);
   custom.tensors.push_back({e.result(), node.dtype, true});
   custom.tensors.push_back({e.result(), node.dtype, true, 4 * s.steps * s.state()});
+  if (gpu)
+    return lstm_op::launch_on_gpu("lstm_gradient", node.dtype, s, true, node.parameters.as<LstmParameters>(), custom,
+                                  e);
+  run_on_cpu(
+      node, s, std::move(custom), e, [](const CpuArgs& args) { Lstm<float>{args}.backward(); },
+      [](const CpuArgs& args) { Lstm<double>{args}.backward(); });
 }
 
 Tensor in_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : contiguous(x); }
 
-void check(const char* op, const Tensor& x, std::initializer_list<std::reference_wrapper<const Tensor>> others) {
-  if (x.device().is_gpu() || x.dtype() != wide_of(x.dtype()) || !is_float(x.dtype()))
+void check(const char* op, const Tensor& x) {
+  const bool gpu = x.device().is_gpu();
+  if (!is_float(x.dtype()) || (gpu ? x.dtype() == DType::float64 : x.dtype() != wide_of(x.dtype())))
     fail<TypeError>(op, std::string("there is no kernel for ") + name_of(x.dtype()) + " on " + x.device().str(),
-                    "use float32 or float64 on a CPU");
-  for (const Tensor& other : others)
-    if (other.dtype() != x.dtype())
-      fail<TypeError>(op, std::string(name_of(x.dtype())) + " and " + name_of(other.dtype()), "use one type");
+                    gpu ? "use float32 or a half type" : "use float32 or float64");
+}
+
+int64_t resident_on(DeviceId device) {
+  return device.is_gpu() ? lstm_op::most_resident(convolution::features_of(device)) : 0;
+}
+
+constexpr OpInfo row(const char* name, const char* doc, int arity, void (*expand)(const Node&, bool, Expansion&)) {
+  return {.name = name, .doc = doc, .kind = Kind::kernel, .arity = arity, .expand = expand};
+}
+constexpr OpInfo resident_row(const char* name, const char* doc, int arity,
+                              void (*expand)(const Node&, bool, Expansion&)) {
+  OpInfo info = row(name, doc, arity, expand);
+  info.reports = true;
+  info.fault = "its workgroups did not run at the same time";
+  info.remedy = "set SPIROGRAD_RECURRENT=0";
+  return info;
 }
 
 }  // namespace
 
 namespace ops {
-const OpInfo Lstm{.name = "lstm",
-                  .doc = "All steps of a layer of LSTM, on the CPU.",
-                  .kind = Kind::kernel,
-                  .arity = 4,
-                  .expand = expand_forward};
-const OpInfo LstmGradient{.name = "lstm_gradient",
-                          .doc = "The gradients of the sums of all steps of an LSTM, on the CPU.",
-                          .kind = Kind::kernel,
-                          .arity = 6,
-                          .expand = expand_backward};
+const OpInfo Lstm = row("lstm", "All steps of a layer of LSTM.", 4, expand_forward);
+const OpInfo LstmGradient =
+    row("lstm_gradient", "The gradients of the sums of all steps of an LSTM.", 6, expand_backward);
+const OpInfo LstmResident =
+    resident_row("lstm_resident", "lstm on a GPU by workgroups that wait for each other.", 4, expand_forward);
+const OpInfo LstmGradientResident = resident_row(
+    "lstm_gradient_resident", "lstm_gradient on a GPU by workgroups that wait for each other.", 6, expand_backward);
 }  // namespace ops
 
 std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,
                          bool keep) {
-  check("lstm", x, {weight, h, c});
+  check("lstm", x);
   const Sizes s{x.shape()[0], x.shape()[1], x.shape()[2] / 4};
   const Dims states = {s.steps + 1, s.batch, s.hidden}, gates = {keep ? s.steps : 0, s.batch, 4 * s.hidden};
   const Dims kept = {keep ? s.steps + 1 : 1, s.batch, s.hidden};
-  const Tensor all =
-      custom_kernel(ops::Lstm, {in_rows(x), contiguous(weight), contiguous(h), contiguous(c)},
-                    {states.numel() + kept.numel() + gates.numel()}, x.dtype(), LstmParameters{reverse, keep});
+  const int64_t resident = resident_on(x.device());
+  const Tensor all = custom_kernel(
+      resident ? ops::LstmResident : ops::Lstm, {in_rows(x), contiguous(weight), contiguous(h), contiguous(c)},
+      {states.numel() + kept.numel() + gates.numel()}, x.dtype(), LstmParameters{reverse, keep, resident});
   const auto part = [&](const Dims& shape, int64_t at) {
     return part_of(all, x.dtype(), shape, contiguous_strides(shape), at);
   };
@@ -221,11 +241,13 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse) {
-  check("lstm_gradient", dh, {dc, weight, before, after, gates});
+  check("lstm_gradient", dh);
+  const int64_t resident = resident_on(dh.device());
+  const Tensor columns = dh.device().is_gpu() ? transpose(weight, 0, 1) : weight;  // a sum's in order in memory
   const Tensor all = custom_kernel(
-      ops::LstmGradient,
-      {in_rows(dh), contiguous(dc), contiguous(weight), contiguous(before), contiguous(after), contiguous(gates)},
-      {gates.numel() + dc.numel()}, dh.dtype(), LstmParameters{reverse, 1});
+      resident ? ops::LstmGradientResident : ops::LstmGradient,
+      {in_rows(dh), contiguous(dc), contiguous(columns), contiguous(before), contiguous(after), contiguous(gates)},
+      {gates.numel() + dc.numel()}, dh.dtype(), LstmParameters{reverse, 1, resident});
   return {part_of(all, dh.dtype(), gates.shape(), contiguous_strides(gates.shape()), 0),
           part_of(all, dh.dtype(), dc.shape(), contiguous_strides(dc.shape()), gates.numel())};
 }

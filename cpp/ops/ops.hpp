@@ -15,7 +15,7 @@ extern const OpInfo Where, Cast, Contiguous, Stored;
 extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, AttentionKept;
-extern const OpInfo Lstm, LstmGradient;
+extern const OpInfo Lstm, LstmGradient, LstmResident, LstmGradientResident;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels, PixelsWeights;
 extern const OpInfo WinogradValues, Winograd, WinogradWeights, Grouped, GroupedWeights;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage, Banded;

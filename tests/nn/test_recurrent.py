@@ -268,7 +268,7 @@ class Trained:
 
 @EACH
 def test_a_step_in_time_is_two_kernels_each_way(name: str, device: sg.Device) -> None:
-    if device.kind == "gpu" and name != "LSTM":
+    if device.kind == "gpu" and name != "GRU":
         pytest.skip("one kind of layer shows it")
     few, more = Trained(name, 4, device).counts(), Trained(name, 10, device).counts()
     apart = 8 if device.kind == "cpu" else 0  # steps that are pieces of a loop share nothing with the next one
@@ -352,7 +352,7 @@ def test_long_sequences_are_started_while_they_are_recorded(bidirectional: bool,
     """Parts of 32 steps: 70 steps are two parts and a rest each way; the values are those of one part."""
     short, long = (sg.tensor(numbers(steps, 2, 3), device=device) for steps in (32, 70))
     sg.manual_seed(1)
-    layer = LAYERS["LSTM" if device.kind == "gpu" else "GRU"](3, 4, bidirectional=bidirectional).to(device)
+    layer = nn.GRU(3, 4, bidirectional=bidirectional).to(device)
 
     def grads(x: sg.Tensor) -> list[sg.Tensor]:
         return sg.autograd.grad(layer(x)[0].square().sum(), list(layer.parameters()))

@@ -1,9 +1,9 @@
-"""Recurrent layers over time. A step is two kernels, forward and backward; the gradient of a weight is one product for
-all steps.
+"""Recurrent layers over time. The core does all steps of an LSTM as one operation each way; a step of another cell is
+two kernels, forward and backward. The gradient of a weight is one product for all steps.
 
 The products of the inputs with their weight are computed before, for all steps at once. A step writes the values that
 its gradient needs into memory for all steps. Before the backward pass, `factors` computes for all steps everything that
-does not depend on the following step. On a CPU, the core has one kernel for all steps of an LSTM.
+does not depend on the following step.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from .._core import (
     _lstm_gradient,
     _stored,
     arange,
+    bfloat16,
     cat,
     empty,
+    float16,
     float32,
     float64,
     is_grad_enabled,
@@ -159,9 +161,9 @@ def _walk(order: range, x: Tensor) -> Iterator[int]:
 
 
 def _is_one_kernel(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
-    """Whether the core has a kernel for all steps."""
-    on_cpu = x.device.kind == "cpu" and x.dtype in (float32, float64)
-    return isinstance(kind, Lstm) and on_cpu and bias is None and x.numel() > 0
+    """Whether the core does all steps as one operation."""
+    types = (float32, float64) if x.device.kind == "cpu" else (float32, float16, bfloat16)
+    return isinstance(kind, Lstm) and x.dtype in types and bias is None and x.numel() > 0
 
 
 def _forward(

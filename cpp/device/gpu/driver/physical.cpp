@@ -224,6 +224,18 @@ void read_limits(Physical& p, const Properties& properties) {
   limit("maxSubgroupSize", properties.v13.maxSubgroupSize);
 }
 
+// A processor of NVIDIA's has room for one workgroup at least, and its driver starts a kernel's before those of the next.
+int64_t resident_workgroups(VkPhysicalDevice handle, VkDriverId driver) {
+  if (driver != VK_DRIVER_ID_NVIDIA_PROPRIETARY) return 0;
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV processors{};
+  processors.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV;
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &processors;
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  return processors.shaderSMCount;
+}
+
 // Whether the threads of a workgroup are in order in subgroups of at least eight.
 bool has_shuffles(const Properties& properties, const FeatureChain& has) {
   const uint32_t least = properties.v13.minSubgroupSize, most = properties.v13.maxSubgroupSize;
@@ -320,6 +332,8 @@ Physical describe(VkPhysicalDevice handle) {
   p.info.features.emplace_back("bfloat16 products", bfloat16);
   debug(1, p.info.name + ": products of float16 by " + float16 + ", of bfloat16 by " + bfloat16);
   for (const std::string& name : offered) {
+    if (name == VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)
+      p.features.resident = resident_workgroups(handle, properties.v12.driverID);
     if (!p.calibrated && calibrates(handle, name)) {
       p.calibrated = true;
       p.extensions.push_back(name == VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME

@@ -1,0 +1,123 @@
+"""An LSTM as one operation of a GPU, by both of its forms: a launch for each step, and workgroups that wait for each
+other, of which a software driver runs one. SPIROGRAD_RECURRENT chooses."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import spirograd as sg
+from spirograd import nn
+from spirograd.nn._recurrence import Lstm, run
+
+Array = npt.NDArray[Any]
+pytestmark = pytest.mark.gpu
+FORMS = ("0", "1")  # one launch a step; one workgroup for all steps
+# Steps, batch, hidden: rows and units that fill no tile, sums that fill no chunk, several tiles of rows.
+SIZES = [(1, 1, 1), (3, 2, 33), (2, 40, 68), (2, 9, 260)]
+
+
+def values(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).normal(size=shape) / shape[-1] ** 0.5
+
+
+def results(place: str, dtype: Any, sizes: tuple[int, int, int], reverse: bool) -> list[Array]:
+    """h of all steps, the last c, and the gradients of the inputs when they arrive at both, at h, and at c alone."""
+    steps, batch, hidden = sizes
+
+    def given(*shape: int) -> sg.Tensor:
+        return sg.tensor(values(*shape), dtype=dtype, device=place)
+
+    x = given(batch, steps, 4 * hidden).transpose(0, 1).requires_grad_()  # its rows lie apart
+    h, c = (given(hidden, batch).T.requires_grad_() for _ in range(2))
+    weight = given(4 * hidden, hidden).requires_grad_()
+    upstream, of_c = given(batch, steps, hidden).transpose(0, 1), given(batch, hidden)
+    y, (_, last) = run(Lstm(), x, weight, None, (h, c), reverse)
+    with sg.no_grad():
+        alone, (_, last_alone) = run(Lstm(), x, weight, None, (h, c), reverse)
+    np.testing.assert_array_equal(alone.float().cpu().numpy(), y.detach().float().cpu().numpy())
+    np.testing.assert_array_equal(last_alone.float().cpu().numpy(), last.detach().float().cpu().numpy())
+    inputs = [x, weight, h, c]
+    made = [y, last]
+    made += sg.autograd.grad((y, last), inputs, [upstream, of_c], retain_graph=True)
+    made += sg.autograd.grad(y, inputs, upstream, retain_graph=True)
+    made += sg.autograd.grad(last.sum(), inputs)
+    return [
+        t.detach().double().cpu().numpy() if dtype == sg.float64 else t.detach().float().cpu().numpy() for t in made
+    ]
+
+
+def check(got: list[Array], want: list[Array], bound: float) -> None:
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=bound * max(1, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_both_forms_compute_what_the_formulas_do(sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    found, reverse = [], sizes[1] % 2 == 0
+    for form in FORMS:
+        monkeypatch.setenv("SPIROGRAD_RECURRENT", form)
+        found.append(results("gpu", sg.float32, sizes, reverse))
+    check(found[0], results("cpu", sg.float64, sizes, reverse), 2e-5)
+    for steps, meeting in zip(*found, strict=True):
+        np.testing.assert_array_equal(steps, meeting)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype, bound", [(sg.float16, 2e-2), (sg.bfloat16, 1e-1)], ids=str)
+def test_half_types_add_up_float32(dtype: Any, bound: float, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sg.Device.gpu().features["storageBuffer16BitAccess"] == "no":
+        pytest.skip("the GPU has no storageBuffer16BitAccess")
+    monkeypatch.setenv("SPIROGRAD_RECURRENT", form)
+    check(results("gpu", dtype, (3, 5, 36), False), results("cpu", sg.float64, (3, 5, 36), False), bound)
+
+
+def print_launches() -> None:
+    """Of plans that are not run: hidden, launches of a layer of 64 steps, forward alone, and with gradients."""
+    for hidden in (128, 512, 1024):
+        layer, x = nn.LSTM(8, hidden).to("gpu"), sg.ones(64, 1, 8, device="gpu")
+        with sg.no_grad():
+            alone = [step.name for step in layer(x)[0].plan()]
+        layer(x)[0].sum().backward()
+        assert layer.weight_hh_l0.grad is not None
+        both = [step.name for step in layer.weight_hh_l0.grad.plan()]
+        counts = [len(alone), alone.count("lstm"), len(both), both.count("lstm"), both.count("lstm_gradient")]
+        print(hidden, *counts, flush=True)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("form, launches", [("128", 1), ("0", 64)])
+def test_workgroups_that_wait_for_each_other_take_one_launch_for_all_steps(
+    form: str, launches: int, run_python: Callable[..., str]
+) -> None:
+    said = run_python("import test_recurrent_gpu as t; t.print_launches()", SPIROGRAD_RECURRENT=form)
+    rows = [[int(word) for word in line.split()] for line in said.splitlines()]
+    assert [row[0] for row in rows] == [128, 512, 1024]
+    for _, alone, forward, both, again, backward in rows:
+        assert forward == again == backward == launches
+        assert alone - launches <= 6 and both - 2 * launches <= 16
+
+
+def test_workgroups_that_are_not_all_there_are_an_error(run_python: Callable[..., str]) -> None:
+    code = """
+        import spirograd as sg
+        layer = sg.nn.LSTM(8, 64).to("gpu")
+        x = sg.ones(4, 8, 8, device="gpu")
+        try:
+            layer(x)[0].sum().item()
+            print("no error")
+        except sg.Error as e:
+            print(e)
+        print((x + 1).sum().item())
+    """
+    if sg.Device.gpu().type != "software":
+        pytest.skip("a GPU runs two workgroups at the same time")
+    said = run_python(textwrap.dedent(code), SPIROGRAD_RECURRENT="64", LP_NUM_THREADS="1")
+    assert "lstm_resident: its workgroups did not run at the same time" in said
+    assert "set SPIROGRAD_RECURRENT=0" in said and "512.0" in said
