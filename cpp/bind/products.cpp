@@ -88,6 +88,10 @@ constexpr Callable callables[] = {
     {"_banded", bound<sg::banded>},
     {"_lstm", bound<sg::lstm>},
     {"_lstm_gradient", bound<sg::lstm_gradient>},
+    {"_gru", bound<sg::gru>},
+    {"_gru_gradient", bound<sg::gru_gradient>},
+    {"_rnn", bound<sg::rnn>},
+    {"_rnn_gradient", bound<sg::rnn_gradient>},
 };
 
 }  // namespace

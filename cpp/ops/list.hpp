@@ -264,6 +264,15 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 // From the gradients of h of all steps and of the last c: those of the sums of all steps, and of the first c.
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse);
+// The same of a GRU on a GPU, with gates r, z, n, and of a layer of tanh or relu. `bias` is that of the products of h. The
+// GRU keeps r, z, n and the product in n; its gradients are those of the products of h and of the inputs, and a part of the
+// first h's: what does not pass through a product.
+std::vector<Tensor> gru(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Tensor& h,
+                        bool reverse, bool keep);
+std::vector<Tensor> gru_gradient(const Tensor& dh, const Tensor& weight, const Tensor& before, const Tensor& gates,
+                                 bool reverse);
+Tensor rnn(const Tensor& x, const Tensor& weight, const Tensor& h, bool relu, bool reverse);
+Tensor rnn_gradient(const Tensor& dh, const Tensor& weight, const Tensor& after, bool relu, bool reverse);
 // A banded matrix times the vectors along a dimension: row i has weights [rows, taps] for elements first[i], first[i] + 1
 // ... of them (int32; all are inside). An element with weight 0 is not read. The transpose is for the gradient.
 Tensor banded(const Tensor& x, int64_t dim, const Tensor& first, const Tensor& weights, const Tensor& transpose_first,

@@ -1,7 +1,6 @@
 // All steps of an LSTM's layer as one operation (docs/decisions/052-an-lstm-is-one-kernel.md), and its kernel on the CPU: a
 // thread computes some features of the state for some rows, their products, then their gates, while both are in its first
-// cache. On a GPU: lstm_gpu.cpp.
-#include "ops/lstm.hpp"
+// cache. On a GPU: recurrent_gpu.cpp.
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +10,9 @@
 #include "base/round.hpp"
 #include "graph/node.hpp"
 #include "kernel/custom.hpp"
-#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
+#include "ops/recurrent.hpp"
 
 namespace sg {
 namespace {
@@ -21,8 +20,7 @@ namespace {
 constexpr int64_t kRows = 64;            // that a thread computes together
 constexpr int64_t kLeastWork = 1 << 18;  // multiply-adds that are worth a thread
 
-using lstm_op::LstmParameters;
-using lstm_op::Sizes;
+using namespace recurrent;
 
 enum Word { kSteps, kBatch, kHidden, kReverse, kKeep, kStep, kRow };  // the last two: strides of the first tensor
 
@@ -139,16 +137,6 @@ struct Lstm {
   }
 };
 
-// What the launches of both devices share: the inputs, and words.
-CustomKernel kernel_of(const Node& node, const Sizes& s) {
-  const auto a = node.parameters.as<LstmParameters>();
-  CustomKernel custom;
-  for (int32_t i = 0; i < node.inputs; ++i) custom.tensors.push_back({i, node.dtype});
-  custom.words = {s.steps, s.batch, s.hidden, a.reverse, a.keep, node.in[0].strides[0], node.in[0].strides[1]};
-  custom.cost = 8.0 * static_cast<double>(s.steps * s.state() * s.hidden);
-  return custom;
-}
-
 void run_on_cpu(const Node& node, const Sizes& s, CustomKernel custom, Expansion& e, void (*of_floats)(const CpuArgs&),
                 void (*of_doubles)(const CpuArgs&)) {
   const auto size = static_cast<int64_t>(size_of(node.dtype));
@@ -156,18 +144,19 @@ void run_on_cpu(const Node& node, const Sizes& s, CustomKernel custom, Expansion
   custom.tensors.insert(custom.tensors.begin() + node.inputs, {e.temporary(packed * size), node.dtype, true});
   custom.cpu = node.dtype == DType::float32 ? of_floats : of_doubles;
   custom.scratch = kRows * 4 * kLstmColumns * size;
+  custom.cost = 8.0 * static_cast<double>(s.steps * s.state() * s.hidden);
   e.launch(node.op->name) = std::move(custom);
 }
 
 void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const Sizes s{node.domain[0], node.domain[1], node.domain[2] / 4};
-  const auto a = node.parameters.as<LstmParameters>();
+  const bool keep = node.parameters.as<Settings>().keep;
   CustomKernel custom = kernel_of(node, s);
-  const int64_t h = (s.steps + 1) * s.state(), c = a.keep ? h : s.state();
+  const int64_t h = (s.steps + 1) * s.state(), c = keep ? h : s.state();
   custom.tensors.push_back({e.result(), node.dtype, true});
   custom.tensors.push_back({e.result(), node.dtype, true, h});
-  if (a.keep || gpu) custom.tensors.push_back({e.result(), node.dtype, true, a.keep ? h + c : h});
-  if (gpu) return lstm_op::launch_on_gpu("lstm", node.dtype, s, false, a, custom, e);
+  if (keep || gpu) custom.tensors.push_back({e.result(), node.dtype, true, keep ? h + c : h});
+  if (gpu) return launch_on_gpu(node, Cell::lstm, false, s, custom, e);
   run_on_cpu(
       node, s, std::move(custom), e, [](const CpuArgs& args) { Lstm<float>{args}.forward(); },
       [](const CpuArgs& args) { Lstm<double>{args}.forward(); });
@@ -178,15 +167,11 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
   CustomKernel custom = kernel_of(node, s);
   custom.tensors.push_back({e.result(), node.dtype, true});
   custom.tensors.push_back({e.result(), node.dtype, true, 4 * s.steps * s.state()});
-  if (gpu)
-    return lstm_op::launch_on_gpu("lstm_gradient", node.dtype, s, true, node.parameters.as<LstmParameters>(), custom,
-                                  e);
+  if (gpu) return launch_on_gpu(node, Cell::lstm, true, s, custom, e);
   run_on_cpu(
       node, s, std::move(custom), e, [](const CpuArgs& args) { Lstm<float>{args}.backward(); },
       [](const CpuArgs& args) { Lstm<double>{args}.backward(); });
 }
-
-Tensor in_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : contiguous(x); }
 
 void check(const char* op, const Tensor& x) {
   const bool gpu = x.device().is_gpu();
@@ -195,25 +180,10 @@ void check(const char* op, const Tensor& x) {
                     gpu ? "use float32 or a half type" : "use float32 or float64");
 }
 
-int64_t resident_on(DeviceId device) {
-  return device.is_gpu() ? lstm_op::most_resident(convolution::features_of(device)) : 0;
-}
-
-constexpr OpInfo row(const char* name, const char* doc, int arity, void (*expand)(const Node&, bool, Expansion&)) {
-  return {.name = name, .doc = doc, .kind = Kind::kernel, .arity = arity, .expand = expand};
-}
-constexpr OpInfo resident_row(const char* name, const char* doc, int arity,
-                              void (*expand)(const Node&, bool, Expansion&)) {
-  OpInfo info = row(name, doc, arity, expand);
-  info.reports = true;
-  info.fault = "its workgroups did not run at the same time";
-  info.remedy = "set SPIROGRAD_RECURRENT=0";
-  return info;
-}
-
 }  // namespace
 
 namespace ops {
+using recurrent::resident_row, recurrent::row;
 const OpInfo Lstm = row("lstm", "All steps of a layer of LSTM.", 4, expand_forward);
 const OpInfo LstmGradient =
     row("lstm_gradient", "The gradients of the sums of all steps of an LSTM.", 6, expand_backward);
@@ -232,7 +202,7 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
   const int64_t resident = resident_on(x.device());
   const Tensor all = custom_kernel(
       resident ? ops::LstmResident : ops::Lstm, {in_rows(x), contiguous(weight), contiguous(h), contiguous(c)},
-      {states.numel() + kept.numel() + gates.numel()}, x.dtype(), LstmParameters{reverse, keep, resident});
+      {states.numel() + kept.numel() + gates.numel()}, x.dtype(), Settings{reverse, keep, resident, 0});
   const auto part = [&](const Dims& shape, int64_t at) {
     return part_of(all, x.dtype(), shape, contiguous_strides(shape), at);
   };
@@ -247,7 +217,7 @@ std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tens
   const Tensor all = custom_kernel(
       resident ? ops::LstmGradientResident : ops::LstmGradient,
       {in_rows(dh), contiguous(dc), contiguous(columns), contiguous(before), contiguous(after), contiguous(gates)},
-      {gates.numel() + dc.numel()}, dh.dtype(), LstmParameters{reverse, 1, resident});
+      {gates.numel() + dc.numel()}, dh.dtype(), Settings{reverse, 1, resident, 0});
   return {part_of(all, dh.dtype(), gates.shape(), contiguous_strides(gates.shape()), 0),
           part_of(all, dh.dtype(), dc.shape(), contiguous_strides(dc.shape()), gates.numel())};
 }

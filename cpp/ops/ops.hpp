@@ -16,6 +16,8 @@ extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, 
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, AttentionKept;
 extern const OpInfo Lstm, LstmGradient, LstmResident, LstmGradientResident;
+extern const OpInfo Gru, GruGradient, GruResident, GruGradientResident;
+extern const OpInfo Rnn, RnnGradient, RnnResident, RnnGradientResident;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels, PixelsWeights;
 extern const OpInfo WinogradValues, Winograd, WinogradWeights, Grouped, GroupedWeights;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage, Banded;

@@ -664,6 +664,22 @@ def _lstm_gradient(
 ) -> tuple[Tensor, ...]:
     """The gradients of its sums, for nn."""
 
+def _gru(
+    x: Tensor, weight: Tensor, bias: Tensor | None, h: Tensor, reverse: builtins.bool, keep: builtins.bool
+) -> tuple[Tensor, ...]:
+    """All steps of a layer of GRU on a GPU, for nn."""
+
+def _gru_gradient(
+    dh: Tensor, weight: Tensor, before: Tensor, gates: Tensor, reverse: builtins.bool
+) -> tuple[Tensor, ...]:
+    """The gradients of its products and inputs, and a part of the first state's, for nn."""
+
+def _rnn(x: Tensor, weight: Tensor, h: Tensor, relu: builtins.bool, reverse: builtins.bool) -> Tensor:
+    """All steps of a layer of tanh or relu on a GPU, for nn."""
+
+def _rnn_gradient(dh: Tensor, weight: Tensor, after: Tensor, relu: builtins.bool, reverse: builtins.bool) -> Tensor:
+    """The gradients of its sums, for nn."""
+
 def _set_gpu_alias(word: str) -> None:
     """Another word for "gpu" in names of devices."""
 

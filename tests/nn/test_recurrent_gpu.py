@@ -1,5 +1,5 @@
-"""An LSTM as one operation of a GPU, by both of its forms: a launch for each step, and workgroups that wait for each
-other, of which a software driver runs one. SPIROGRAD_RECURRENT chooses."""
+"""Recurrent layers as one operation of a GPU, by both of its forms: a launch for each step, and workgroups that wait
+for each other, of which a software driver runs one. SPIROGRAD_RECURRENT chooses."""
 
 from __future__ import annotations
 
@@ -14,43 +14,52 @@ import pytest
 
 import spirograd as sg
 from spirograd import nn
-from spirograd.nn._recurrence import Lstm, run
+from spirograd.nn._recurrence import Gru, Kind, Lstm, Rnn, run
 
 Array = npt.NDArray[Any]
 pytestmark = pytest.mark.gpu
 FORMS = ("0", "1")  # one launch a step; one workgroup for all steps
+KINDS: dict[str, Kind] = {"LSTM": Lstm(), "GRU": Gru(), "tanh": Rnn("tanh"), "relu": Rnn("relu")}
 # Steps, batch, hidden: rows and units that fill no tile, sums that fill no chunk, several tiles of rows.
 SIZES = [(1, 1, 1), (3, 2, 33), (2, 40, 68), (2, 9, 260)]
+CASES = [("LSTM", *sizes) for sizes in SIZES] + [(name, *SIZES[1]) for name in KINDS if name != "LSTM"]
+CASES.append(("GRU", *SIZES[2]))
 
 
 def values(*shape: int) -> Array:
     return np.random.default_rng(sum(shape)).normal(size=shape) / shape[-1] ** 0.5
 
 
-def results(place: str, dtype: Any, sizes: tuple[int, int, int], reverse: bool) -> list[Array]:
-    """h of all steps, the last c, and the gradients of the inputs when they arrive at both, at h, and at c alone."""
-    steps, batch, hidden = sizes
+def results(place: str, dtype: Any, case: tuple[str, int, int, int]) -> list[Array]:
+    """h of all steps, the last c, and the gradients of the inputs when they arrive at all of these, and at the first or
+    the last of them alone."""
+    name, steps, batch, hidden = case
+    kind, reverse = KINDS[name], batch % 2 == 0
 
     def given(*shape: int) -> sg.Tensor:
         return sg.tensor(values(*shape), dtype=dtype, device=place)
 
-    x = given(batch, steps, 4 * hidden).transpose(0, 1).requires_grad_()  # its rows lie apart
-    h, c = (given(hidden, batch).T.requires_grad_() for _ in range(2))
-    weight = given(4 * hidden, hidden).requires_grad_()
-    upstream, of_c = given(batch, steps, hidden).transpose(0, 1), given(batch, hidden)
-    y, (_, last) = run(Lstm(), x, weight, None, (h, c), reverse)
+    width = kind.gates * hidden
+    x = given(batch, steps, width).transpose(0, 1).requires_grad_()  # its rows lie apart
+    states = [given(hidden, batch).T.requires_grad_() for _ in range(2 if name == "LSTM" else 1)]
+    weight, bias = given(width, hidden).requires_grad_(), given(width).requires_grad_() if name == "GRU" else None
+    inputs = [x, weight, *states] + ([] if bias is None else [bias])
+
+    def outputs() -> list[sg.Tensor]:
+        y, (_, *others) = run(kind, x, weight, bias, tuple(states), reverse)
+        return [y, *others]
+
+    made = outputs()
     with sg.no_grad():
-        alone, (_, last_alone) = run(Lstm(), x, weight, None, (h, c), reverse)
-    np.testing.assert_array_equal(alone.float().cpu().numpy(), y.detach().float().cpu().numpy())
-    np.testing.assert_array_equal(last_alone.float().cpu().numpy(), last.detach().float().cpu().numpy())
-    inputs = [x, weight, h, c]
-    made = [y, last]
-    made += sg.autograd.grad((y, last), inputs, [upstream, of_c], retain_graph=True)
-    made += sg.autograd.grad(y, inputs, upstream, retain_graph=True)
-    made += sg.autograd.grad(last.sum(), inputs)
-    return [
-        t.detach().double().cpu().numpy() if dtype == sg.float64 else t.detach().float().cpu().numpy() for t in made
-    ]
+        for alone, y in zip(outputs(), made, strict=True):
+            np.testing.assert_array_equal(alone.cpu().double().numpy(), y.detach().cpu().double().numpy())
+    upstream = [given(batch, steps, hidden).transpose(0, 1), given(batch, hidden)][: len(made)]
+    found = list(made)
+    found += sg.autograd.grad(made, inputs, upstream, retain_graph=True)
+    if bias is None:
+        found += sg.autograd.grad(made[0], inputs, upstream[0], retain_graph=True)
+    found += sg.autograd.grad(made[-1].sum(), inputs)
+    return [t.detach().cpu().double().numpy() for t in found]
 
 
 def check(got: list[Array], want: list[Array], bound: float) -> None:
@@ -58,30 +67,36 @@ def check(got: list[Array], want: list[Array], bound: float) -> None:
         np.testing.assert_allclose(a, b, rtol=0, atol=bound * max(1, np.abs(b).max()))
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_both_forms_compute_what_the_formulas_do(sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    found, reverse = [], sizes[1] % 2 == 0
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_both_forms_compute_what_the_formulas_do(
+    case: tuple[str, int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
     for form in FORMS:
         monkeypatch.setenv("SPIROGRAD_RECURRENT", form)
-        found.append(results("gpu", sg.float32, sizes, reverse))
-    check(found[0], results("cpu", sg.float64, sizes, reverse), 2e-5)
+        found.append(results("gpu", sg.float32, case))
+    check(found[0], results("cpu", sg.float64, case), 2e-5)
     for steps, meeting in zip(*found, strict=True):
         np.testing.assert_array_equal(steps, meeting)
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
 @pytest.mark.parametrize("dtype, bound", [(sg.float16, 2e-2), (sg.bfloat16, 1e-1)], ids=str)
-def test_half_types_add_up_float32(dtype: Any, bound: float, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_types_add_up_float32(
+    dtype: Any, bound: float, name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if sg.Device.gpu().features["storageBuffer16BitAccess"] == "no":
         pytest.skip("the GPU has no storageBuffer16BitAccess")
     monkeypatch.setenv("SPIROGRAD_RECURRENT", form)
-    check(results("gpu", dtype, (3, 5, 36), False), results("cpu", sg.float64, (3, 5, 36), False), bound)
+    case = (name, 3, 5, 36)
+    check(results("gpu", dtype, case), results("cpu", sg.float64, case), bound)
 
 
 def print_launches() -> None:
-    """Of plans that are not run: hidden, launches of a layer of 64 steps, forward alone, and with gradients."""
+    """Of plans that are not run: hidden, launches of a layer of 16 steps, forward alone, and with gradients."""
     for hidden in (128, 512, 1024):
-        layer, x = nn.LSTM(8, hidden).to("gpu"), sg.ones(64, 1, 8, device="gpu")
+        layer, x = nn.LSTM(8, hidden).to("gpu"), sg.ones(16, 1, 8, device="gpu")
         with sg.no_grad():
             alone = [step.name for step in layer(x)[0].plan()]
         layer(x)[0].sum().backward()
@@ -92,7 +107,7 @@ def print_launches() -> None:
     os._exit(0)
 
 
-@pytest.mark.parametrize("form, launches", [("128", 1), ("0", 64)])
+@pytest.mark.parametrize("form, launches", [("128", 1), ("0", 16)])
 def test_workgroups_that_wait_for_each_other_take_one_launch_for_all_steps(
     form: str, launches: int, run_python: Callable[..., str]
 ) -> None:

@@ -1,5 +1,6 @@
-"""Recurrent layers over time. The core does all steps of an LSTM as one operation each way; a step of another cell is
-two kernels, forward and backward. The gradient of a weight is one product for all steps.
+"""Recurrent layers over time. The core does all steps of a layer as one operation each way: of an LSTM, and on GPUs of
+other cells; elsewhere a step is two kernels, forward and backward. The gradient of a weight is one product for all
+steps.
 
 The products of the inputs with their weight are computed before, for all steps at once. A step writes the values that
 its gradient needs into memory for all steps. Before the backward pass, `factors` computes for all steps everything that
@@ -14,8 +15,12 @@ from typing import Any
 
 from .._core import (
     Tensor,
+    _gru,
+    _gru_gradient,
     _lstm,
     _lstm_gradient,
+    _rnn,
+    _rnn_gradient,
     _stored,
     arange,
     bfloat16,
@@ -160,21 +165,59 @@ def _walk(order: range, x: Tensor) -> Iterator[int]:
         yield t
 
 
-def _is_one_kernel(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
+def _is_one_operation(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
     """Whether the core does all steps as one operation."""
-    types = (float32, float64) if x.device.kind == "cpu" else (float32, float16, bfloat16)
-    return isinstance(kind, Lstm) and x.dtype in types and bias is None and x.numel() > 0
+    on_cpu = x.device.kind == "cpu"
+    types = (float32, float64) if on_cpu else (float32, float16, bfloat16)
+    cell = isinstance(kind, Lstm) or not on_cpu
+    return cell and x.dtype in types and (bias is None or isinstance(kind, Gru)) and x.numel() > 0
+
+
+def _all_steps(
+    kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
+) -> tuple[States, States]:
+    """By one operation: the states before the first step and after each, [steps + 1, batch, hidden]; kept values."""
+    if isinstance(kind, Lstm):
+        h, c, gates = _lstm(x, weight, states[0], states[1], reverse, keep)
+        return (h, c), (gates,)
+    if isinstance(kind, Gru):
+        h, gates = _gru(x, weight, bias, states[0], reverse, keep)
+        return (h,), (gates,)
+    return (_rnn(x, weight, states[0], kind.nonlinearity == "relu", reverse),), ()
+
+
+def _all_gradients(
+    kind: Kind,
+    reverse: bool,
+    dh: Tensor,
+    carried: Sequence[Tensor | None],
+    weight: Tensor,
+    around: tuple[States, States],
+    kept: States,
+) -> tuple[Tensor, Tensor, States]:
+    """By one operation: the gradients of x, of the products of all steps, and of the first states."""
+    before, after = around
+    end = -1 if reverse else 0
+    if isinstance(kind, Lstm):
+        dc = zeros_like(after[1][0]) if carried[0] is None else carried[0]
+        sums, dc = _lstm_gradient(dh, dc, weight, before[1], after[1], kept[0], reverse)
+        return sums, sums, (sums[end] @ weight, dc)
+    if isinstance(kind, Gru):
+        products, inputs, carry = _gru_gradient(dh, weight, before[0], kept[0], reverse)
+        return inputs, products, (products[end] @ weight + carry,)
+    sums = _rnn_gradient(dh, weight, after[0], kind.nonlinearity == "relu", reverse)
+    return sums, sums, (sums[end] @ weight,)
 
 
 def _forward(
     kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
 ) -> tuple[list[Tensor], tuple[tuple[States, States], States]]:
     """h of all steps and the other last states; for gradients, the states around each step, and the kept values."""
-    if _is_one_kernel(kind, x, bias):
-        h, c, of_gates = _lstm(x, weight, states[0], states[1], reverse, keep)
-        sides = [(m[1:], m[:-1]) if reverse else (m[:-1], m[1:]) for m in (h, c)]
+    if _is_one_operation(kind, x, bias):
+        made, kept = _all_steps(kind, reverse, x, weight, bias, states, keep)
+        sides = [(m[1:], m[:-1]) if reverse else (m[:-1], m[1:]) for m in made]
         before, after = (tuple(s) for s in zip(*sides, strict=True))
-        return [after[0], c[0 if reverse else -1]], ((before, after), (of_gates,))
+        return [after[0], *(m[0 if reverse else -1] for m in made[1:])], ((before, after), kept)
     steps = x.shape[0]
     order = range(steps - 1, -1, -1) if reverse else range(steps)
     shape = (steps, *states[0].shape)
@@ -216,12 +259,12 @@ class Recurrence(Function):
         kind, reverse = ctx.kind, ctx.reverse
         if is_grad_enabled():
             return _step_by_step(kind, reverse, (x, weight, bias, *states), (dy, *carried))
-        if _is_one_kernel(kind, x, bias):
+        if _is_one_operation(kind, x, bias):
             dy = zeros_like(after[0]) if dy is None else dy
-            dc = zeros_like(after[1][0]) if carried[0] is None else carried[0]
-            sums, dc = _lstm_gradient(dy, dc, weight, before[1], after[1], kept[0], reverse)
-            of_weight = sums.flatten(0, 1).T @ before[0].flatten(0, 1)
-            return None, None, sums, of_weight, None, sums[-1 if reverse else 0] @ weight, dc
+            dx, of_products, firsts = _all_gradients(kind, reverse, dy, carried, weight, (before, after), kept)
+            flat = of_products.flatten(0, 1)
+            of_bias = None if bias is None else flat.sum(0)
+            return None, None, dx, flat.T @ before[0].flatten(0, 1), of_bias, *firsts
         steps, batch, hidden = after[0].shape
         factors = [f.unbind(0) for f in kind.factors(before, after, kept)]
         memory = empty((steps, batch, kind.rows, hidden), dtype=x.dtype, device=x.device)
