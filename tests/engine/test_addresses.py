@@ -9,7 +9,7 @@ import pytest
 Run = Callable[..., str]
 pytestmark = pytest.mark.gpu
 HEAD = """
-import hashlib
+import hashlib, os
 import numpy as np, spirograd as sg
 from spirograd.nn import functional as F
 rng = np.random.default_rng(0)
@@ -41,6 +41,16 @@ show(x.grad)
     "attention": """
 q, k, v = (some(1, 2, 40, 32) for _ in range(3))
 show(F.scaled_dot_product_attention(q, k, v, attn_mask=sg.zeros(40, 40, device="gpu")))
+""",
+    "recurrent layers": """
+for layer, meet in ((sg.nn.LSTM, "0"), (sg.nn.GRU, "1"), (sg.nn.RNN, "1")):
+    os.environ["SPIROGRAD_RECURRENT"] = meet
+    layer = layer(6, 10).to("gpu")
+    for p in layer.parameters():
+        p.data = some(*p.shape) / 9
+    y = layer(some(5, 3, 6))[0]
+    y.sum().backward()
+    show(y.detach(), layer.weight_hh_l0.grad)
 """,
     "kernels of users": """
 twice = "uint i = global_index; if (i < y_size) store(y, i, 2.0 * load(x, i));"
