@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 #include "base/error.hpp"
@@ -173,11 +174,14 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
       [](const CpuArgs& args) { Lstm<double>{args}.backward(); });
 }
 
-void check(const char* op, const Tensor& x) {
+void check(const char* op, const Tensor& x, std::initializer_list<std::reference_wrapper<const Tensor>> others) {
   const bool gpu = x.device().is_gpu();
   if (!is_float(x.dtype()) || (gpu ? x.dtype() == DType::float64 : x.dtype() != wide_of(x.dtype())))
     fail<TypeError>(op, std::string("there is no kernel for ") + name_of(x.dtype()) + " on " + x.device().str(),
                     gpu ? "use float32 or a half type" : "use float32 or float64");
+  for (const Tensor& other : others)
+    if (other.dtype() != x.dtype())
+      fail<TypeError>(op, std::string(name_of(x.dtype())) + " and " + name_of(other.dtype()), "use one type");
 }
 
 }  // namespace
@@ -195,7 +199,7 @@ const OpInfo LstmGradientResident = resident_row(
 
 std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h, const Tensor& c, bool reverse,
                          bool keep) {
-  check("lstm", x);
+  check("lstm", x, {weight, h, c});
   const Sizes s{x.shape()[0], x.shape()[1], x.shape()[2] / 4};
   const Dims states = {s.steps + 1, s.batch, s.hidden}, gates = {keep ? s.steps : 0, s.batch, 4 * s.hidden};
   const Dims kept = {keep ? s.steps + 1 : 1, s.batch, s.hidden};
@@ -211,7 +215,7 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse) {
-  check("lstm_gradient", dh);
+  check("lstm_gradient", dh, {dc, weight, before, after, gates});
   const int64_t resident = resident_on(dh.device());
   const Tensor columns = dh.device().is_gpu() ? transpose(weight, 0, 1) : weight;  // a sum's in order in memory
   const Tensor all = custom_kernel(
