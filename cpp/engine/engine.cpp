@@ -380,18 +380,12 @@ void read(const Tensor& x, void* out) {
 }
 
 namespace {
-Number read_number(const Tensor& x) {
-  if (x.numel() != 1)
-    fail<ValueError>("item", "the tensor has " + std::to_string(x.numel()) + " elements, shape " + x.shape().str(),
-                     "use numpy() or tolist()");
-  if (is_narrow(x.dtype())) return read_number(cast(x.detach(), wide_of(x.dtype())));
-  alignas(8) unsigned char bytes[8] = {};
-  read(x, bytes);
+Number number_of(DType dtype, const unsigned char* bytes) {
   const auto as = [&](auto v) {
     std::memcpy(&v, bytes, sizeof v);
     return v;
   };
-  switch (x.dtype()) {
+  switch (dtype) {
     case DType::boolean:
       return {.i = bytes[0] != 0};
     case DType::int32:
@@ -401,6 +395,26 @@ Number read_number(const Tensor& x) {
     default:
       return as(Number());
   }
+}
+
+Lineage lineage_of_read(const Tensor& x) {
+  if (is_float(x.dtype()) || !x.device().is_gpu() || capture()) return {};
+  const EngineLock lock;
+  return lineage_of_number(x);
+}
+
+Number read_number(const Tensor& x) {
+  if (x.numel() != 1)
+    fail<ValueError>("item", "the tensor has " + std::to_string(x.numel()) + " elements, shape " + x.shape().str(),
+                     "use numpy() or tolist()");
+  if (is_narrow(x.dtype())) return read_number(cast(x.detach(), wide_of(x.dtype())));
+  const Lineage lineage = lineage_of_read(x);
+  if (const auto known = kept_number(lineage)) return {.i = *known};
+  alignas(8) unsigned char bytes[8] = {};
+  read(x, bytes);
+  const Number number = number_of(x.dtype(), bytes);
+  if (lineage_of_read(x) == lineage) keep_number(lineage, number.i);  // nobody has written x meanwhile
+  return number;
 }
 }  // namespace
 
@@ -590,6 +604,7 @@ std::vector<ProfileEvent> stop_profile() {
 
 void empty_cache() {
   EngineLock lock;
+  drop_kept();
   cpu_device().empty_cache();
   for (auto& [index, gpu] : gpus_in_use()) gpu->empty_cache();
 }

@@ -45,6 +45,7 @@ class Rescue {
   }
 
   Rescued run() {
+    drop_kept();  // that may have been the memory that was missing
     Rescued rescued;
     try {
       rescued.failed = in_halves();

@@ -110,6 +110,11 @@ void raise_if_failed(const Node& node) {
   if (Failure* failure = failure_of(node.run, node.failed_by)) raise(*failure);
 }
 
+bool has_failed(const Node& node) {
+  return node.state == Node::State::failed || (node.buffer && node.buffer->gone) ||
+         failure_of(node.run, node.failed_by);
+}
+
 void raise_if_lost(const Node& node) {
   raise_if_failed(node);
   each_failure(node.run, node.lost_by, [](uint64_t, const FailureRef& failure) {

@@ -10,6 +10,7 @@
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
 #include "graph/grain.hpp"
+#include "graph/lineage.hpp"
 #include "graph/log.hpp"
 #include "graph/record.hpp"
 #include "graph/update.hpp"
@@ -102,6 +103,7 @@ namespace {
 // The log has room for the node, and a storage or a gradient holds it already: the log may run as soon as it has it.
 void append_in_room(Log& log, const NodeRef& node, const SourceLocation& line) {
   note_disturbance();
+  find_lineage(*node);
   log.append_in_room(node);
   if (node->op->reports) log.reporters.push_back({node.get(), node->op, line, thread_number(), operations_recorded});
   // The reader of a checked index comes next and belongs to its kernel.
@@ -456,24 +458,44 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   return out;
 }
 
-Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
-                     const Parameters& parameters, const Attributes& attributes) {
-  const Entry entry(op);
+namespace {
+NodeRef kernel_node(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
+                    const Parameters& parameters) {
   check_size(op.name, shape);
   const Tensor& first = inputs.front();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device(), inputs.size());
   node->domain = first.shape();
   node->numel = shape.numel();
   node->parameters = parameters;
-  const Tensor* list[kMaxInputs];
   for (const Tensor& x : inputs) {
-    list[node->inputs] = &x;
     common_device(op.name, {&first, &x});
     set_tensor(op, node->in[node->inputs++], x, x.contiguous() ? contiguous_strides(x.shape()) : x.strides());
   }
+  return node;
+}
+}  // namespace
+
+Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
+                     const Parameters& parameters, const Attributes& attributes) {
+  const Entry entry(op);
+  const NodeRef node = kernel_node(op, inputs, shape, dtype, parameters);
   Tensor out = wrap(node, shape);
   append(node);
+  const Tensor* list[kMaxInputs];
+  for (size_t k = 0; k < inputs.size(); ++k) list[k] = &inputs[k];
   record_gradient(op, out, {list, inputs.size()}, attributes);
+  return out;
+}
+
+Tensor custom_kernel_once(const OpInfo& op, const Tensor& x, const Dims& shape, DType dtype,
+                          const Parameters& parameters) {
+  const Entry entry(op);
+  const NodeRef node = kernel_node(op, {&x, 1}, shape, dtype, parameters);
+  find_lineage(*node);
+  if (NodeRef known = kept_node(*node)) return wrap(std::move(known), shape);
+  Tensor out = wrap(node, shape);
+  append(node);
+  keep_node(node);
   return out;
 }
 

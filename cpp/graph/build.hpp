@@ -57,6 +57,9 @@ inline Tensor custom_kernel(const OpInfo& op, std::initializer_list<Tensor> inpu
                             const Parameters& parameters, const Attributes& attributes = {}) {
   return custom_kernel(op, std::span(inputs.begin(), inputs.size()), shape, dtype, parameters, attributes);
 }
+// The same of one input, without a gradient; a result that is kept for inputs of the same lineage is not computed again.
+Tensor custom_kernel_once(const OpInfo& op, const Tensor& x, const Dims& shape, DType dtype,
+                          const Parameters& parameters);
 // A tensor on part of another's memory: one of several results of a kernel. Records nothing for gradients.
 Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& strides, int64_t offset);
 // Memory of undefined contents.

@@ -154,5 +154,6 @@ void run_for_other(Log& log);
 void raise_reports(DeviceId device);
 // The error of a value that could not be computed, is poisoned, or went with its device.
 void raise_if_failed(const Node& node);
+bool has_failed(const Node& node);  // raises nothing
 
 }  // namespace sg

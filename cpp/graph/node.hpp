@@ -13,6 +13,7 @@
 #include "base/ref.hpp"
 #include "base/shape.hpp"
 #include "base/source_location.hpp"
+#include "graph/lineage.hpp"
 #include "graph/op.hpp"
 #include "kernel/gemm.hpp"
 #include "kernel/precision.hpp"
@@ -149,6 +150,7 @@ struct Node : RefCounted<Node> {
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
   Parameters parameters;
   Ref<Node> half;           // the value in a half type, held; see cast_once() in build.hpp
+  Lineage lineage;          // of integers on a GPU
   Storage* home = nullptr;  // that a gradient saved it from; nullptr: not known any more
   SourceLocation location;  // that recorded it, where lines are kept
 

@@ -63,6 +63,7 @@ struct OpInfo {
   std::vector<Tensor> (*update)(const Node&) = nullptr;
   bool follows = false;       // belongs to the nodes before it: no run begins with it
   bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see CustomKernel::tag)
+  bool repeats = false;       // a kernel, or an effect at offsets: equal inputs give equal results, in every run
   bool stores = false;        // its value is written to memory: readers never compute it again
   uint8_t takes = kTakesAll;  // of the promoted type
   bool wide = false;          // under autocast, half types come in as float32

@@ -2,6 +2,7 @@
 // runs of equal ones folded (shaders/fold_runs.glsl). Always in the order of the values, so results are the same in
 // every run.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <type_traits>
 
@@ -53,14 +54,30 @@ void fold_on_cpu(const CpuArgs& args) {
   });
 }
 
+// On a GPU: rows [m] -> [2, m], int32: their order, and the rows in it.
+void expand_order(const Node& node, bool gpu, Expansion& e) {
+  const auto end = static_cast<int>(node.parameters.words[0]);
+  order_launches(e, {.dtype = DType::int64, .rows = 1, .n = node.domain.numel(), .end = end}, gpu, 0, e.result(), true);
+}
+const OpInfo kRowOrder{.name = "row_order",
+                       .doc = "The stable order of row numbers.",
+                       .kind = Kind::kernel,
+                       .arity = 1,
+                       .expand = expand_order,
+                       .repeats = true};
+
+Tensor row_order(const Tensor& rows, int64_t count) {
+  const int64_t bits = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(count - 1))));
+  return custom_kernel_once(kRowOrder, rows, {2, rows.numel()}, DType::int32, bits);
+}
+
 struct FoldParameters {
-  int64_t count, width;  // rows of the result, elements of a row
+  int64_t count, values, width;  // rows of the result, rows that are folded, elements of a row
 };
 
 template <Fold fold>
 void expand_fold(const Node& node, bool gpu, Expansion& e) {
-  const auto [count, width] = node.parameters.as<FoldParameters>();
-  const int64_t values = node.domain[0];
+  const auto [count, values, width] = node.parameters.as<FoldParameters>();
   if (gpu) return fold_rows_launches(e, node.op->name, fold, node.dtype, count, values, width, 0, 1, e.result());
   CustomKernel& custom = e.launch(node.op->name);
   custom.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
@@ -79,8 +96,9 @@ Tensor folded(const OpInfo& op, int64_t count, const Tensor& rows, const Tensor&
   if (rows.device().is_gpu() && (rows.numel() > INT32_MAX || count >= UINT32_MAX))
     fail<LimitError>(op.name, std::to_string(rows.numel()) + " rows folded into " + std::to_string(count),
                      "use parts of it: at most 2147483647 rows into 4294967294");
-  return custom_kernel(op, {contiguous(rows), contiguous(values.detach())}, {count, width}, dtype,
-                       FoldParameters{count, width});
+  const Tensor places = rows.device().is_gpu() ? row_order(contiguous(rows), count) : contiguous(rows);
+  return custom_kernel(op, {places, contiguous(values.detach())}, {count, width}, dtype,
+                       FoldParameters{count, rows.numel(), width});
 }
 
 Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {
@@ -200,26 +218,26 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   return cast(out, values0.dtype());
 }
 
-Tensor reduce_into(const char* op, const std::string& reduce, const Tensor& x0, const Tensor& at, const Tensor& values0,
-                   bool include_self) {
+Tensor reduce_into(const char* op, const std::string& reduce, const Tensor& x0, const Tensor& rows,
+                   const Tensor& values0, bool include_self) {
   constexpr const char* kNames[] = {"sum", "prod", "mean", "amax", "amin"};
   if (std::find(std::begin(kNames), std::end(kNames), reduce) == std::end(kNames))
     fail<ValueError>(op, "reduce is '" + reduce + "'", "use sum, prod, mean, amax or amin");
-  const int64_t count = x0.numel();
+  const int64_t count = x0.shape()[0];
   const DType type = x0.dtype() == DType::boolean ? DType::int64 : wide_of(x0.dtype());
-  const Tensor x = reshape(cast(x0, type), {count, 1}), values = reshape(cast(values0, type), {at.numel(), 1});
-  const auto finished = [&](const Tensor& y) { return reshape(cast(y, x0.dtype()), x0.shape()); };
-  if (at.numel() == 0) return finished(x + add_rows(count, at, values));  // nothing arrives
+  const Tensor x = cast(x0, type), values = cast(values0, type);
+  const auto finished = [&](const Tensor& y) { return cast(y, x0.dtype()); };
+  if (rows.numel() == 0) return finished(x + add_rows(count, rows, values));  // nothing arrives
 
   Tensor arrived;  // how many values, where that matters
   if (!include_self || reduce == "mean")
-    arrived = add_rows(count, at, full_int({at.numel(), 1}, 1, DType::int64, x.device()));
+    arrived = add_rows(count, rows, full_int({rows.numel(), 1}, 1, DType::int64, x.device()));
   const auto start = [&](const Tensor& empty) { return include_self ? x : where(arrived > 0, empty, x); };
 
-  if (reduce == "prod") return finished(start(1) * multiply_rows(count, at, values));
-  if (reduce == "amax") return finished(extreme_rows(ops::MaxRows, start(lowest(type, false)), at, values));
-  if (reduce == "amin") return finished(extreme_rows(ops::MinRows, start(lowest(type, true)), at, values));
-  const Tensor total = start(0) + add_rows(count, at, values);
+  if (reduce == "prod") return finished(start(1) * multiply_rows(count, rows, values));
+  if (reduce == "amax") return finished(extreme_rows(ops::MaxRows, start(lowest(type, false)), rows, values));
+  if (reduce == "amin") return finished(extreme_rows(ops::MinRows, start(lowest(type, true)), rows, values));
+  const Tensor total = start(0) + add_rows(count, rows, values);
   if (reduce == "sum") return finished(total);
   const Tensor n = include_self ? arrived + 1 : maximum(arrived, 1);
   return finished(is_float(type) ? total / n : floor_divide(total, n));

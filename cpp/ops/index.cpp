@@ -176,10 +176,35 @@ ElementIndex element_index(const char* op, const Tensor& x, int64_t dim, const T
   return a;
 }
 
+// x with `dim` in front, how to move it back, and a 1-d index into it.
+struct RowIndex {
+  Tensor x, index;
+  int dim;
+  Tensor back(const Tensor& y) const { return move_dim(y, 0, dim); }
+  int64_t width() const { return product(x.shape(), 1, x.rank()); }
+  // The values for the index as [n, width], and the rows of x, [rows, width], in the shape of x.
+  Tensor rows(const Tensor& y) const { return reshape(move_dim(y, dim, 0), {y.shape()[dim], width()}); }
+  Tensor whole(const Tensor& rows) const { return back(reshape(rows, x.shape())); }
+};
+
+// An index that names whole slices, because it is the same along all other dimensions: [n, 1] expanded to [n, width].
+std::optional<RowIndex> slices(const OpInfo& row, const ElementIndex& a, bool wraps) {
+  if (a.index.numel() == 0) return {};
+  Tensor index = a.index;
+  for (int d = a.x.rank() - 1; d >= 0; --d) {
+    if (d == a.dim) continue;
+    const int64_t size = index.shape()[d];
+    if (size != a.x.shape()[d] || (size != 1 && index.strides()[d] != 0)) return {};
+    index = select(index, d, 0);
+  }
+  return RowIndex{move_dim(a.x, a.dim, 0), checked(row, index, a.x.shape()[a.dim], wraps), a.dim};
+}
+
 Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& index, bool wraps) {
   if (index.numel() == 0 && index.rank() != std::max(x.rank(), 1))
     return reshape(slice(reshape(x, {-1}), 0, 0, 0, 1), index.shape());
   const ElementIndex a = element_index(row.name, x, dim, index);
+  if (const auto f = slices(row, a, wraps)) return reshape(f->back(take_rows(f->x, 1, f->index)), index.shape());
   const Tensor source = contiguous(a.x);
   const Tensor at =
       element_numbers(contiguous_strides(source.shape()), a.dim, checked(row, a.index, a.x.shape()[a.dim], wraps));
@@ -202,12 +227,6 @@ Tensor reached(const char* op, const Tensor& source, const Tensor& index) {
   return part;
 }
 
-// x with `dim` in front, how to move it back, and a 1-d index into it.
-struct RowIndex {
-  Tensor x, index;
-  int dim;
-  Tensor back(const Tensor& y) const { return move_dim(y, 0, dim); }
-};
 RowIndex row_index(const OpInfo& row, const Tensor& x0, int64_t dim, const Tensor& index) {
   const Tensor x = x0.rank() ? x0 : reshape(x0, {1});
   if (index.rank() > 1)
@@ -295,6 +314,10 @@ void scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& s
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const ElementIndex a = element_index("scatter_add", x, dim, index);
   const Tensor values = reached("scatter_add", source, a.index);
+  if (const auto f = slices(kScatterAdd, a, false)) {
+    const Tensor sums = add_rows(f->x.shape()[0], f->index, f->rows(cast(values, x.dtype())));
+    return x + reshape(f->whole(sums), x.shape());
+  }
   const Tensor at =
       element_numbers(contiguous_strides(a.x.shape()), a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
   const Tensor sums = add_rows(x.numel(), flat(at), reshape(cast(values, x.dtype()), {values.numel(), 1}));
@@ -305,9 +328,17 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
                       const std::string& reduce, bool include_self) {
   const ElementIndex a = element_index("scatter_reduce", x, dim, index);
   const Tensor values = reached("scatter_reduce", source, a.index);
+  if (const auto f = slices(kScatterReduce, a, false)) {
+    const Tensor y =
+        reduce_into("scatter_reduce", reduce, f->rows(a.x), f->index, f->rows(cast(values, x.dtype())), include_self);
+    return reshape(f->whole(y), x.shape());
+  }
   const Tensor at = element_numbers(contiguous_strides(a.x.shape()), a.dim,
                                     checked(kScatterReduce, a.index, a.x.shape()[a.dim], false));
-  return reduce_into("scatter_reduce", reduce, x, flat(at), flat(cast(values, x.dtype())), include_self);
+  const auto column = [](const Tensor& y) { return reshape(y, {y.numel(), 1}); };
+  const Tensor y =
+      reduce_into("scatter_reduce", reduce, column(x), flat(at), column(cast(values, x.dtype())), include_self);
+  return reshape(y, x.shape());
 }
 
 namespace {
@@ -325,9 +356,8 @@ Tensor rows_of(const OpInfo& row, const Tensor& source, const RowIndex& f) {
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha) {
   const RowIndex f = row_index(kIndexAdd, x, dim, index);
   const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype()) * alpha;
-  const int64_t width = product(f.x.shape(), 1, f.x.rank());
-  const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), width}));
-  return cast(x + reshape(f.back(reshape(sums, f.x.shape())), x.shape()),
+  const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), f.width()}));
+  return cast(x + reshape(f.whole(sums), x.shape()),
               x.dtype() == DType::boolean ? x.dtype() : promote(x.dtype(), sums.dtype()));
 }
 
@@ -484,6 +514,10 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
 
 // ---- chosen by a mask --------------------------------------------------------------------------------------------------
 namespace {
+// No place is written twice.
+const OpInfo kPlaces{
+    .name = "put_rows", .doc = "The places of the chosen elements.", .kind = Kind::effect, .arity = 3, .repeats = true};
+
 Tensor as_mask(const Tensor& x) { return x.dtype() == DType::boolean ? x : x.detach() != Tensor(0); }
 }  // namespace
 
@@ -494,7 +528,7 @@ Tensor places(const Tensor& mask, const Tensor& running, int64_t count) {
   const Tensor out = empty({count}, DType::int64, mask.device());
   if (count == 0) return out;
   const Tensor at = where(flat(as_mask(mask.detach())), running - Tensor(1), Tensor(-1));
-  assign_at(ops::Put, out, arange(0, 1, running.numel(), DType::int64, mask.device()), at);
+  assign_at(kPlaces, out, arange(0, 1, running.numel(), DType::int64, mask.device()), at);
   return out;
 }
 

@@ -19,9 +19,9 @@ Tensor take_rows(const Tensor& x, int dims, const Tensor& rows, bool distinct = 
 // rows [m], values [m, width] -> [count, width]: zeros, to whose rows values are added, in order of m: the same sums in
 // every run.
 Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values);
-// x, with values [m] folded into the elements (by number) `at` [m]: `reduce` is sum, prod, mean, amax or amin; without
-// `include_self`, an element where values arrive starts from nothing. In order of m: the same result in every run.
-Tensor reduce_into(const char* op, const std::string& reduce, const Tensor& x, const Tensor& at, const Tensor& values,
+// x [count, width], with values [m, width] folded into its rows by number: `reduce` is sum, prod, mean, amax or amin;
+// without `include_self`, a row where values arrive starts from nothing. In order of m: the same result in every run.
+Tensor reduce_into(const char* op, const std::string& reduce, const Tensor& x, const Tensor& rows, const Tensor& values,
                    bool include_self);
 // A copy of x with values [rows..., rest of x] (or a number) in these rows.
 Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values, bool distinct = false);

@@ -227,20 +227,20 @@ std::string source(const Keys& k, const char* file, std::initializer_list<const 
   return s + "#include \"" + file + "\"\n";
 }
 
-void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
+void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, bool with_keys) {
   const int64_t rows_each = std::clamp<int64_t>(1024 / k.n, 1, k.rows);
   const auto items = std::bit_ceil(static_cast<uint64_t>(divide_up(rows_each * k.n, kThreads)));
   CustomKernel& custom = e.launch("sort");
   custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
-  if (sorted >= 0) custom.tensors.push_back({sorted, DType::int32, true});
+  if (with_keys) custom.tensors.push_back({order, DType::int32, true, k.n});
   custom.words = {k.n, k.rows, rows_each, k.begin, k.end, flip_of(k), invert_of(k)};
   const std::string define = "ITEMS " + std::to_string(items);
-  custom.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
+  custom.source = source(k, "sort_rows.glsl", {define.c_str(), with_keys ? "WITH_KEYS" : ""});
   custom.cost = 64.0 * static_cast<double>(k.rows * k.n);
   launch_groups(custom, divide_up(k.rows, rows_each));
 }
 
-void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int32_t order, int32_t sorted) {
+void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int32_t order, bool with_keys) {
   struct Pass {
     int word, shift, bits;
   };
@@ -261,7 +261,7 @@ void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int3
     const bool first = p == 0, last = p + 1 == count;
     const bool fresh = first || pass.word != passes[static_cast<size_t>(p - 1)].word;
     const bool more = !last && pass.word == passes[static_cast<size_t>(p + 1)].word;
-    const int32_t key = keys[p % 2], key_out = last ? sorted : keys[(p + 1) % 2];
+    const int32_t key = keys[p % 2];
     const int32_t to = (count - 1 - p) % 2 ? spare : order, from = (count - 1 - p) % 2 ? order : spare;
 
     CustomKernel& tally = e.launch("sort_count");
@@ -279,11 +279,12 @@ void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int3
     scan.source = source(k, "sort_scan.glsl", {few ? "FEW" : ""});
     launch_groups(scan, few ? k.rows : k.rows * 256);
 
-    const bool keys_out = more || (last && sorted >= 0);
+    const bool keys_out = more || (last && with_keys);
     CustomKernel& scatter = e.launch("sort_scatter");
     scatter.tensors = {{key, DType::int32}, {counts, DType::int32}, {sums, DType::int32}, {to, DType::int32, true}};
     if (!first || keys_out) scatter.tensors.push_back({first ? counts : from, DType::int32});
-    if (keys_out) scatter.tensors.push_back({key_out, DType::int32, true});
+    if (keys_out && last) scatter.tensors.push_back({order, DType::int32, true, k.n});
+    if (keys_out && !last) scatter.tensors.push_back({keys[(p + 1) % 2], DType::int32, true});
     scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
     scatter.source =
         source(k, "sort_scatter.glsl", {define.c_str(), first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
@@ -294,11 +295,11 @@ void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int3
 
 }  // namespace
 
-void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t order, int32_t sorted) {
+void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t order, bool with_keys) {
   if (gpu) {
     const int64_t items = most_items(*e.gpu);
-    return k.n <= kThreads * items ? order_short_rows(e, k, x, order, sorted)
-                                   : order_long_rows(e, k, items, x, order, sorted);
+    return k.n <= kThreads * items ? order_short_rows(e, k, x, order, with_keys)
+                                   : order_long_rows(e, k, items, x, order, with_keys);
   }
   CustomKernel& custom = e.launch("sort");
   custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
@@ -368,11 +369,7 @@ void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool o
 }
 
 void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType dtype, int64_t count, int64_t m,
-                        int64_t width, int32_t rows, int32_t values, int32_t out) {
-  Keys keys{.dtype = DType::int64, .rows = 1, .n = m};
-  keys.end = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(count - 1))));
-  const int32_t order = e.temporary(m * 4), sorted = e.temporary(m * 4);
-  order_launches(e, keys, true, rows, order, sorted);
+                        int64_t width, int32_t order, int32_t values, int32_t out) {
   const auto bytes = static_cast<int64_t>(size_of(dtype));
   constexpr const char* kFolds[] = {"SUM", "MAXIMUM", "MINIMUM", "PRODUCT"};
   const std::string element =
@@ -392,14 +389,14 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
   launch_groups(clear, divide_up(count * width, kThreads * kRun));
   // A run that continues from the piece of the thread before is left for another round: a sum for each piece.
-  int32_t run_rows = sorted, run_values = values;
+  int32_t run_rows = order, run_values = values;
   for (int64_t left = m;; left = divide_up(left, kRun)) {
     const bool first = left == m, last = left <= kRun;
     const int64_t pieces = divide_up(left, kRun);
     const int32_t rest_rows = last ? -1 : e.temporary(pieces * 4);
     const int32_t rest_values = last ? -1 : e.temporary(pieces * width * bytes);
     CustomKernel& custom = e.launch(name);
-    custom.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {out, dtype, true}};
+    custom.tensors = {{run_rows, DType::int32, false, first ? m : 0}, {run_values, dtype}, {out, dtype, true}};
     if (first) custom.tensors.push_back({order, DType::int32});
     if (!first && !last) custom.tensors.push_back({run_rows, DType::int32});
     if (!last)

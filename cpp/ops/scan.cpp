@@ -307,7 +307,8 @@ constexpr OpInfo scan_row(const char* name, const char* doc, int arity, uint8_t 
           .arity = arity,
           .saves = saves,
           .vjp = vjp,
-          .expand = expand_scan<kind>};
+          .expand = expand_scan<kind>,
+          .repeats = true};
 }
 
 }  // namespace

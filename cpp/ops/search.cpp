@@ -36,7 +36,8 @@ const OpInfo Search{.name = "searchsorted",
                     .doc = "Where values belong in sorted rows.",
                     .kind = Kind::kernel,
                     .arity = 2,
-                    .expand = expand_search};
+                    .expand = expand_search,
+                    .repeats = true};
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32, bool right,

@@ -79,8 +79,12 @@ Sortable sortable(const char* op, const Tensor& x0) {
 }  // namespace
 
 namespace ops {
-const OpInfo Order{
-    .name = "sort", .doc = "The stable order of each row.", .kind = Kind::kernel, .arity = 1, .expand = expand_order};
+const OpInfo Order{.name = "sort",
+                   .doc = "The stable order of each row.",
+                   .kind = Kind::kernel,
+                   .arity = 1,
+                   .expand = expand_order,
+                   .repeats = true};
 const OpInfo Select{.name = "topk",
                     .doc = "The places of the first elements of each row's order.",
                     .kind = Kind::kernel,
@@ -92,7 +96,7 @@ Tensor sort_order(const Tensor& x, bool descending) {
   if (x.numel() == 0) return full_int(x.shape(), 0, DType::int32, x.device());
   const Sortable s = sortable("sort", x);
   const int64_t n = x.rank() ? x.shape()[x.rank() - 1] : 1;
-  return custom_kernel(ops::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
+  return custom_kernel_once(ops::Order, s.x, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
 }
 
 namespace {
