@@ -11,6 +11,10 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_EXT_shader_subgroup_extended_types_int64 : require
 #endif
+#ifdef SG_BALLOTS
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #if defined(SG_MATRIX_cm1) || defined(SG_MATRIX_cm2)
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require

@@ -261,7 +261,8 @@ sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
   with_limits "a device without bytes" "storageBuffer8BitAccess=0,shaderInt8=0" tests/ops/test_long_products.py || ok=1
   # lavapipe's subgroups have 32 bits of its vectors a thread.
   LP_NATIVE_VECTOR_WIDTH=128 with_limits "subgroups of 4" deviceType=2 tests/ops/test_folds.py || ok=1
-  LP_NATIVE_VECTOR_WIDTH=512 with_limits "subgroups of 16" deviceType=2 tests/ops/test_folds.py || ok=1
+  LP_NATIVE_VECTOR_WIDTH=512 with_limits "subgroups of 16" deviceType=2 tests/ops/test_folds.py tests/ops/test_sort.py ||
+    ok=1
   return $ok
 }
 

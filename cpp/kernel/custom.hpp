@@ -52,6 +52,7 @@ struct CustomKernel {
   int64_t groups[3] = {1, 1, 1};
   int64_t threads = 0;  // of a workgroup, SG_THREADS in the source; 0: the source says it, by what the device can
   MatrixUnits::Path matrix = MatrixUnits::Path::none;  // how the source reaches matrix units
+  bool ballots = false;                                // see Features
   // An op that reports has two more words: where (RunArguments::nodes), and the address of the status block.
   bool reports = false;
   double cost = 0;  // approximate number of operations

@@ -27,6 +27,7 @@ struct Features {
   bool software = false;  // a driver that runs on the CPU: no memory latency to hide
   bool shuffles = false;  // eight neighbouring threads or more exchange values without shared memory
   uint32_t subgroup = 0;  // its threads in kernels that count on their number; 0: none may
+  bool ballots = false;   // those, 16 or 32, learn a bit of each other
   MatrixUnits float16_units, bfloat16_units;
   MatrixUnits float16_fragments, bfloat16_fragments;  // the path cm1, also where there is a better one
   int64_t shared_bytes = 32768;

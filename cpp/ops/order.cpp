@@ -206,6 +206,11 @@ int64_t most_items(const Features& gpu) {
   while (items > 1 && bytes(items) > gpu.shared_bytes) items /= 2;
   return items;
 }
+// Whether shaders/sort_ballots.glsl can be used. Words of shared memory: the elements, counts of digits for each subgroup,
+// and what the scan and the scatter keep.
+bool votes(const Features& gpu, int64_t items) {
+  return gpu.ballots && 4 * (kThreads * (items + kThreads / gpu.subgroup + 3) + 32) <= gpu.shared_bytes;
+}
 // A workgroup for each `groups`, of the threads that these kernels count on.
 void launch_groups(CustomKernel& custom, int64_t groups) {
   custom.threads = kThreads;
@@ -251,6 +256,7 @@ void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int3
     bit += bits;
   }
   const std::string define = "ITEMS " + std::to_string(items);
+  const bool ballots = votes(*e.gpu, items);
   const int64_t tiles = divide_up(k.n, kThreads * items), total = k.rows * k.n,
                 count = static_cast<int64_t>(passes.size());
   const int32_t counts = e.temporary(k.rows * 256 * tiles * 4), sums = e.temporary(k.rows * 256 * 4);
@@ -286,8 +292,9 @@ void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int3
     if (keys_out && last) scatter.tensors.push_back({order, DType::int32, true, k.n});
     if (keys_out && !last) scatter.tensors.push_back({keys[(p + 1) % 2], DType::int32, true});
     scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
-    scatter.source =
-        source(k, "sort_scatter.glsl", {define.c_str(), first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
+    scatter.ballots = ballots;
+    scatter.source = source(k, ballots ? "sort_ballots.glsl" : "sort_scatter.glsl",
+                            {define.c_str(), first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
     for (CustomKernel* custom : {&tally, &scan, &scatter}) custom->cost = 16.0 * static_cast<double>(total);
     launch_groups(scatter, k.rows * tiles);
   }

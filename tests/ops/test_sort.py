@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,31 @@ def test_orders_are_stable_at_every_length(device: sg.Device, size: int) -> None
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_orders_of_every_type(device: sg.Device, dtype: str, size: int) -> None:
     check_order(keys((size,), dtype), device)
+
+
+def sort_on_gpu(ballots: str) -> None:
+    device = sg.Device.gpu()
+    if device.features["ballots"] != ballots:
+        return
+    for dtype in ("uint8", "float16", "int32", "float32", "int64"):
+        for size in (4095, 4097, 20000):
+            check_order(keys((size,), dtype), device)
+    check_order(keys((3, 9000), "float32"), device)
+    index = np.random.default_rng(1).integers(0, 5000, 20000)
+    found = sg.zeros(5000, device=device).scatter_add(0, sg.tensor(index, device=device), sg.ones(20000, device=device))
+    np.testing.assert_array_equal(found.numpy(), np.bincount(index, minlength=5000))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("ballots", "environment"),
+    [("yes", {"LP_NATIVE_VECTOR_WIDTH": "512"}), ("no", {"SPIROGRAD_SHUFFLES": "0"})],
+    ids=["ballots", "shared memory"],
+)
+def test_tiles_are_sorted_by_votes_and_without(
+    run_python: Callable[..., str], ballots: str, environment: dict[str, str]
+) -> None:
+    run_python(f"import test_sort as t; t.sort_on_gpu({ballots!r})", **environment, timeout=300)
 
 
 @pytest.mark.parametrize("shape", [(1000, 1), (700, 3), (129, 17), (5, 1000), (3, 4200)])

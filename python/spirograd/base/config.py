@@ -17,6 +17,7 @@ _WITHOUT = {
     "storageBuffer8BitAccess": "no bool, int8 and uint8 tensors",
     "shaderInt8": "no bool, int8 and uint8 tensors",
     "shuffles": "threads exchange values through shared memory, which is slower",
+    "ballots": "long rows are sorted through shared memory alone, which is slower",
     "float16 products": "computed as float32",
     "bfloat16 products": "computed as float32",
     "copy_queue": "copies wait for kernels",

@@ -245,6 +245,12 @@ bool has_shuffles(const Properties& properties, const FeatureChain& has) {
          (properties.v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
 }
 
+bool has_ballots(const Features& f, const Properties& properties, const FeatureChain& has) {
+  return env_flag("SPIROGRAD_SHUFFLES") && (f.subgroup == 16 || f.subgroup == 32) && has.v13.computeFullSubgroups &&
+         (properties.v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+         (properties.v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_BALLOT_BIT);
+}
+
 // Where a kernel may ask for a number of threads, it asks for the least, which all matrix units take.
 void read_subgroup(Physical& p, const Properties& properties, const FeatureChain& has) {
   const auto& v13 = properties.v13;
@@ -272,7 +278,9 @@ void read_features(Physical& p, const Properties& properties) {
   p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
   p.features.shuffles = has_shuffles(properties, has);
   read_subgroup(p, properties, has);
+  p.features.ballots = has_ballots(p.features, properties, has);
   p.info.features.emplace_back("shuffles", p.features.shuffles ? "yes" : "no");
+  p.info.features.emplace_back("ballots", p.features.ballots ? "yes" : "no");
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
 }
 

@@ -24,7 +24,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
   Form form(Form::Kind::custom);
   const bool bfloat16 = has([](DType t) { return t == DType::bfloat16; });
   const bool cm1 = custom.matrix == MatrixUnits::Path::cm1, cm2 = custom.matrix == MatrixUnits::Path::cm2;
-  form.add({float64, storage16, bfloat16, cm1, cm2, custom.reports});
+  form.add({float64, storage16, bfloat16, cm1, cm2, custom.reports, custom.ballots});
   form.add(custom.tensors.size());
   form.add(static_cast<uint64_t>(custom.threads));
   form.add(custom.source);
@@ -36,6 +36,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
     if (storage16) text += "#define SG_STORAGE16\n";
     if (cm1 || cm2) text += cm1 ? "#define SG_MATRIX_cm1\n" : "#define SG_MATRIX_cm2\n";
     if ((cm1 || cm2) && bfloat16) text += "#define SG_BFLOAT16\n";
+    if (custom.ballots) text += "#define SG_BALLOTS " + std::to_string(features.subgroup) + "u\n";
     if (custom.threads) text += "#define SG_THREADS " + std::to_string(custom.threads) + "u\n";
     if (custom.reports) text += "#define SG_CHECKS 1\n";
     text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
@@ -43,8 +44,9 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
         "signed_offset_of(Words(push.block).at[" +
         std::to_string(custom.tensors.size()) + " + (i)])\n" + custom.source;
+    const bool counted = cm1 || cm2 || custom.ballots;
     return Shaders::Written{
-        sealed({.source = std::move(text), .subgroups = cm1 || cm2 ? Subgroups::counted : Subgroups::any}), {}};
+        sealed({.source = std::move(text), .subgroups = counted ? Subgroups::counted : Subgroups::any}), {}};
   };
   out.shader = shaders.find(std::move(form), write).shader;
   for (const CustomKernel::Tensor& t : custom.tensors) {
