@@ -40,8 +40,9 @@ bool fusing() { return !env_off("SPIROGRAD_FUSE"); }
 // What is known only when the log runs: which results are needed, and which written leaves nothing else needs.
 struct Needed {
   std::vector<bool> held, dying;
-  bool unchecked = false;  // a failure of an earlier run may belong to a leaf
-  bool guarded = false;    // or to what the log itself checks
+  bool checks = false;   // the log checks something
+  bool guarded = false;  // a failure of that, or one of an earlier run that a leaf belongs to, may be that of a result
+  bool unchecked = false;  // the latter alone may keep a write that is seen from being done
 };
 // The log keeps the storages that it writes, to put old values back. Those that nothing else refers to need no value.
 void forget_dropped(const Log& log, std::vector<bool>& held) {
@@ -55,10 +56,12 @@ void forget_dropped(const Log& log, std::vector<bool>& held) {
   }
 }
 
+bool has(const std::vector<bool>& nodes) { return std::ranges::find(nodes, true) != nodes.end(); }
+
 void look(const Log& log, Needed& wanted) {
   wanted.held.clear();
   wanted.dying.clear();
-  wanted.unchecked = false;
+  wanted.guarded = false;
   const auto is_held = [](const std::vector<NodeRef>& nodes, size_t i) {
     if (i + kAhead < nodes.size()) __builtin_prefetch(&nodes[i + kAhead]->held);
     return nodes[i]->held.load(std::memory_order_relaxed) > 0 && !nodes[i]->again;
@@ -67,9 +70,11 @@ void look(const Log& log, Needed& wanted) {
   forget_dropped(log, wanted.held);
   for (const NodeRef& leaf : log.leaves) {
     if (leaf->state == Node::State::failed) std::rethrow_exception(leaf->error);  // since it was recorded
-    wanted.unchecked = wanted.unchecked || unchecked(*leaf);
+    wanted.guarded = wanted.guarded || unchecked(*leaf);
   }
-  wanted.guarded = wanted.unchecked || !log.reporters.empty();
+  wanted.checks = !log.reporters.empty();
+  wanted.unchecked = wanted.guarded && !wanted.checks && has(seen_writes(log, wanted.held));
+  wanted.guarded = wanted.guarded || wanted.checks;
   wanted.dying.resize(log.leaves.size());
   for (int32_t leaf : log.written_leaves())
     if (const auto at = static_cast<size_t>(leaf); leaf >= 0)
@@ -97,7 +102,7 @@ uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) 
   for (bool b : wanted.held) push(b);
   for (bool b : wanted.dying) push(b);
   key.push_back(word);
-  key.push_back(wanted.unchecked && log.reporters.empty());
+  key.push_back(wanted.unchecked);
   uint64_t hash = hash_mix(log.hash);
   for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
   return hash;
@@ -123,7 +128,7 @@ ScheduleInput input_of(const WrittenOut& out, const Needed& wanted, bool fuse, c
           out.held(),
           wanted.dying,
           fuse,
-          wanted.guarded,
+          wanted.unchecked || wanted.checks,
           gpu,
           folds(log) ? out.places(cuts) : std::vector<int32_t>(),
           out.second()};
@@ -284,6 +289,30 @@ void run_in_one(Log& log) { run_log(log, true); }
 EngineCounters& counters() {
   static EngineCounters c;
   return c;
+}
+
+bool prepare_log(Log& log) {
+  struct Completed {
+    std::vector<uint64_t>& key;
+    const size_t words = key.size();
+    ~Completed() { key.resize(words); }
+  } const completed{log.key};
+  const Running running(log);
+  try {
+    Needed wanted;
+    look(log, wanted);
+    const bool fuse = fusing();
+    if (fuse && !loop_cuts(log).empty()) return false;
+    const uint64_t hash = complete_key(log, wanted, fuse, false);
+    PlanCache& cache = cache_of(log.device);
+    if (cache.find(hash, log.key)) return false;
+    cache.insert(hash, make_plan(log, wanted, fuse, {}, cache, completed.words, false));
+    return true;
+  } catch (const Interruption&) {
+    throw;
+  } catch (...) {  // flush_log() meets it again
+    return false;
+  }
 }
 
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {

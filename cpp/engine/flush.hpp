@@ -27,6 +27,8 @@ void flush_log(Log& log);
 // The same, but errors are left to the values: whoever looks at one raises its own.
 void run_or_rescue(Log& log);
 void run_ahead(Log& log);  // and new kernels are compiled while the caller goes on
+// Makes the plan that flush_log would run, and compiles it. False: there is one already, or it cannot be made.
+bool prepare_log(Log& log);
 // If a write that this thread recorded did not happen, and nobody looked at it.
 void raise_lost_write();
 void forget_lost_write(const std::exception_ptr& error);  // the thread has been told of this one

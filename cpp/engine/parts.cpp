@@ -77,6 +77,8 @@ class Parts {
 
   void find_places() {
     reporter_of_.assign(log_.nodes.size(), -1);
+    is_gradient_.assign(log_.nodes.size(), false);
+    for (int32_t node : log_.gradients) is_gradient_[at(node)] = true;
     assignment_of_.assign(log_.nodes.size(), -1);
     int32_t reporter = 0;
     for (size_t i = 0; i < log_.nodes.size(); ++i)
@@ -111,6 +113,7 @@ class Parts {
     }
     if (const int32_t r = reporter_of_[i]; r >= 0) log_.reporters.push_back(reporters_[at(r)]);
     log_.append_in_room(node);
+    if (is_gradient_[i]) log_.gradients.push_back(node->log_index);
   }
 
   void begin_whole_here() {
@@ -162,6 +165,7 @@ class Parts {
   std::vector<Assignment> assignments_;
   std::vector<Reporter> reporters_;
   std::vector<int32_t> reporter_of_, assignment_of_;  // each node; -1: none
+  std::vector<bool> is_gradient_;
   size_t whole_from_ = SIZE_MAX, most_ = kMaxLogNodes;
   bool goes_on_ = false;
   int32_t begun_ = 0;

@@ -12,6 +12,7 @@
 #include "engine/flush.hpp"
 #include "engine/parts.hpp"
 #include "engine/replay/capture.hpp"
+#include "engine/run_status.hpp"
 #include "graph/cost.hpp"
 #include "schedule/cuts.hpp"
 #include "schedule/loops.hpp"
@@ -24,6 +25,7 @@ namespace {
 // computes while the program records, so that a cut only bounds what is pending.
 constexpr int64_t kDiscrete = 1 << 20, kIntegrated = 1 << 16, kHost = 1 << 19;
 constexpr int kDoublings = 3;  // of a GPU's pieces
+constexpr int64_t kStep = 3;   // times what a forward pass costs, with its backward pass
 
 // SPIROGRAD_CUT=n also cuts at random places, at every nth call on average, so that tests can compare bits.
 int64_t random_cuts() {
@@ -48,16 +50,70 @@ int64_t bound_of(const Log& log) {
   return log.device.is_gpu() ? log.bound0 << std::min(log.pieces, kDoublings) : log.bound0;
 }
 
-void run_until(Log& log, size_t cut) {
+// Of leaves, wherever the program stands when they run: it may have dropped them by then, or not.
+std::vector<Held> gradients_of(const Log& log) {
+  std::vector<Held> held;
+  for (int32_t node : log.gradients) held.emplace_back(log.nodes[static_cast<size_t>(node)]);
+  return held;
+}
+
+// `between`: where two parts of it meet; 0: it is one.
+void run_until(Log& log, size_t cut, size_t between, RunLog run) {
+  const std::vector<Held> gradients = gradients_of(log);
   const bool is_loop = !loop_cuts(log).empty();
-  const CutOff cut_off_at = cut_off(log, cut, !is_loop && !env_off("SPIROGRAD_FUSE"));
-  Division division{1, {}, cut_off_at.again, cut_off_at.kept};
+  const CutOff cut_off_at = cut_off(log, cut, !is_loop && !env_off("SPIROGRAD_FUSE"), between);
+  const int32_t parts = between > 0 && between < cut ? 2 : 1;
+  const auto has = [](const std::vector<bool>& nodes) { return std::ranges::find(nodes, true) != nodes.end(); };
+  if (parts == 1 && cut == log.nodes.size() && !has(cut_off_at.again) && !has(cut_off_at.kept)) return run(log);
+  Division division{parts, {}, cut_off_at.again, cut_off_at.kept};
   for (size_t i = 0; i < log.nodes.size(); ++i)
-    division.part.push_back(i >= cut ? 1 : cut_off_at.runs[i] ? 0 : cut_off_at.again[i] ? 1 : Division::kDropped);
+    division.part.push_back(i >= cut              ? parts
+                            : cut_off_at.runs[i]  ? parts == 2 && i >= between
+                            : cut_off_at.again[i] ? parts
+                                                  : Division::kDropped);
+  run_parts(log, division, run);
+}
+
+void run_begin(Log& log, size_t cut) {
   const int pieces = log.pieces;  // a run begins to count anew
-  run_parts(log, division, run_ahead);
+  run_until(log, cut, 0, run_ahead);
   log.pieces = pieces + 1;
   log.bound = bound_of(log);
+}
+
+// Whether a training step is more than one piece: it has been cut, or is about to be.
+bool is_large(const Log& log) { return log.bound0 > 0 && (log.pieces > 0 || kStep * log.cost >= log.bound0); }
+
+// Runs a GPU's log as it is cut where programs wait that measure times: the kernels are the same whether they do or not.
+void run_to_the_wait(Log& log, RunLog run) {
+  const bool cut = is_large(log) && log.model_end > 0 && may_cut(log, log.model_end);
+  run_until(log, log.nodes.size(), cut ? log.model_end : 0, run);
+  restart_pieces(log);
+}
+
+void wait(Log& log) {
+  Device& device = device_of(log.device);
+  const uint32_t runs = last_run();
+  {
+    const Running running(log);
+    const EnginePaused paused(log);
+    device.wait();
+  }
+  learn(log.device);
+  retire(log.device, runs);
+}
+
+// The same for a log that holds all of a step.
+void run_in_waits(Log& log) {
+  std::vector<size_t> behind;
+  for (size_t wait : log.waits) behind.push_back(log.nodes.size() - wait);
+  behind.push_back(0);
+  for (size_t nodes : behind) {
+    const size_t cut = log.nodes.size() - nodes;
+    if (cut == 0 || !may_cut(log, cut)) continue;
+    run_until(log, cut, 0, flush_log);
+    wait(log);
+  }
 }
 
 void run_piece(Log& log) {
@@ -68,7 +124,7 @@ void run_piece(Log& log) {
   note_disturbance();
   const Stage stage("flush", "stage", log.device);
   try {
-    run_until(log, cut);
+    run_begin(log, cut);
   } catch (const Interruption&) {
     forget_unneeded(log);
     throw;
@@ -172,9 +228,13 @@ void run_for(const NodeRef& node) {
   restart_pieces(log);
 }
 
+// A small step is one plan. One whose gradients nobody wants is to have everything ready for the steps that follow, so its
+// first run is divided as they may be.
 void run_all(Log& log) {
   if (!may_be_divided(log)) return flush_log(log);
-  std::vector<Held> dropped;
+  const bool drops_gradients =
+      std::ranges::any_of(log.gradients, [&](int32_t i) { return log.nodes[static_cast<size_t>(i)]->held == 0; });
+  std::vector<Held> dropped = gradients_of(log);
   std::vector<bool> read(log.nodes.size(), false);
   for (size_t i = log.nodes.size(); i-- > 0;) {
     const Node& node = *log.nodes[i];
@@ -183,7 +243,31 @@ void run_all(Log& log) {
       if (const Node* from = node.in[k].node.get(); from && from->pending())
         read[static_cast<size_t>(from->log_index)] = true;
   }
-  flush_log(log);
+  if (!log.device.is_gpu()) return flush_log(log);
+  note_disturbance();
+  if (drops_gradients && prepare_log(log)) return run_in_waits(log);
+  run_to_the_wait(log, flush_log);
+}
+
+void begin_backward(DeviceId device) {
+  if (watcher || !device.is_gpu()) return;
+  const HostPaused paused;
+  wait_for_room(device);
+  const EngineLock lock(EngineLock::kPausable);
+  Log& log = log_of(device);
+  if (!may_be_divided(log)) return;
+  if (!is_large(log)) {
+    log.waits.insert(log.waits.end(), {log.model_end, log.nodes.size()});
+    return;
+  }
+  note_disturbance();
+  const Stage stage("flush", "stage", log.device);
+  try {
+    run_to_the_wait(log, run_or_rescue);
+  } catch (const Interruption&) {
+    forget_unneeded(log);
+    throw;
+  }
 }
 
 void forget_unneeded(Log& log) {

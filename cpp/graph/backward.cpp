@@ -332,6 +332,11 @@ class Pass {
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`
 };
 
+void note_gradient(const Tensor& g) {
+  const EngineLock lock;
+  if (const Node& node = *g->storage->node.get(); node.pending()) node.log->gradients.push_back(node.log_index);
+}
+
 // While it lives, no log of these leaves runs because it has grown, so that no interrupt finds some of them with their
 // gradient and some without.
 class Unflushed {
@@ -359,6 +364,7 @@ class Unflushed {
 void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
               const std::vector<Tensor>* inputs) {
   const Stage stage("backward");
+  for (const Tensor& root : roots) begin_backward(root.device());
   if (inputs)
     for (const Tensor& t : *inputs)
       if (!t.is_leaf()) retain_grad(t);
@@ -372,6 +378,7 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
       if (!leaf->grad || options.create_graph) watcher->sets_gradient(Tensor(leaf));
     }
     accumulate(leaf->grad, std::exchange(g, {}));  // held no longer: a hook may write .grad in place
+    note_gradient(Tensor(leaf->grad));
     if (leaf->hooks)
       for (size_t i = 0; const Ref<Hook> hook = hook_of(leaf->hooks, &Hooks::accumulated, i); ++i)
         (*hook)(Tensor(leaf));
@@ -406,6 +413,7 @@ void backward(const Tensor& root, const Tensor& gradient, BackwardOptions option
 std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& gradients, BackwardOptions options) {
   const Stage stage("grad");
+  for (const Tensor& root : roots) begin_backward(root.device());
   for (const Tensor& t : inputs)
     if (!t.requires_grad())
       fail<Error>("grad", "an input does not require grad", "set requires_grad=True on it before it is used");

@@ -91,6 +91,15 @@ const OpInfo kFlat{.name = "flat",
 void vjp_custom(Vjp&) {}  // backward calls GradNode::custom itself
 const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::effect, .arity = 0, .vjp = vjp_custom};
 
+// Whether it is a leaf, or no more than another view or type of one.
+bool is_parameter(const GradInput& input) {
+  return input.leaf || (input.fn && input.fn->op->hands_on && input.fn->inputs > 0 && input.fn->in[0].leaf);
+}
+
+void note_model_end(const Node& node) {
+  if (node.pending()) node.log->model_end = static_cast<size_t>(node.log_index) + 1;
+}
+
 }  // namespace
 
 constinit thread_local bool detect_nan = false;
@@ -308,12 +317,15 @@ void record_gradient(const OpInfo& op, Tensor& out, std::span<const Tensor* cons
   Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
   fn->attributes = attributes;
   uint8_t saves = 0;
+  bool on_parameter = false;
   int i = 0;
   for (const Tensor* t : inputs) {
     connect(*fn, i, *t);
     if (fn->in[i].needs()) saves |= op.read_by(i);
+    on_parameter |= is_parameter(fn->in[i]);
     ++i;
   }
+  if (on_parameter && !op.hands_on) note_model_end(*out->storage->node.get());
   i = 0;
   for (const Tensor* t : inputs) {
     GradInput& in = fn->in[i];

@@ -346,6 +346,9 @@ void Log::clear() {
   hash = 0;
   leaf_bytes = 0;
   cost = 0;
+  model_end = 0;
+  waits.clear();
+  gradients.clear();
   whole_from = SIZE_MAX;
   most = kMaxLogNodes;
   goes_on = false;

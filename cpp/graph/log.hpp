@@ -77,12 +77,17 @@ struct Log {
   // With a higher cost it is time to run some of it (engine/stream.hpp), 0: it never is. The first piece's since a value
   // was read, and the present one's.
   int64_t bound0 = 0, bound = 0;
-  int pieces = 0;                // that were run since a value was read
-  bool to_the_end = false;       // a run now is not to be interrupted
-  size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
-  Writes whole_writes;           // those before
-  size_t most = kMaxLogNodes;    // nodes: a log that has as many is run
-  bool goes_on = false;          // the log before had its most nodes
+  int pieces = 0;  // that were run since a value was read
+  // Places where a program that measures times waits: behind the last operation on a parameter, which mostly ends a model,
+  // and before each backward().
+  size_t model_end = 0;
+  std::vector<size_t> waits;
+  std::vector<int32_t> gradients;  // nodes that backward() has given to leaves
+  bool to_the_end = false;         // a run now is not to be interrupted
+  size_t whole_from = SIZE_MAX;    // nodes from here on are run as a whole or not at all
+  Writes whole_writes;             // those before
+  size_t most = kMaxLogNodes;      // nodes: a log that has as many is run
+  bool goes_on = false;            // the log before had its most nodes
 
   // Reserves memory: afterwards append_in_room(node), and one assignment and one reporter of the node, cannot throw.
   void make_room(const Node& node);
@@ -147,6 +152,8 @@ inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 // Given by engine/. Under the engine lock.
 // Runs the whole log of a device. `full`: it has its most nodes, and may be given room for more.
 void flush(Log& log, bool full);
+// Gradients are about to be recorded. Takes the engine lock.
+void begin_backward(DeviceId device);
 // Runs the whole log of another thread, which is told of its errors.
 void run_for_other(Log& log);
 // Raises what a device's kernels have reported of the calling thread's operations. Called after a run that could not

@@ -15,6 +15,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
   needed = in.held;
   stored.assign(n, false);
   exported.assign(n, true);
+  guarded = in.guarded ? seen_writes(log, in.held) : std::vector<bool>(static_cast<size_t>(n), false);
   readers.assign(n, 0);
   scratch.latest.assign(static_cast<size_t>(n) + 1 + log.offsets.size(), -1);
   find_values();
@@ -109,6 +110,17 @@ Dims FusionGroup::row_strides() const {
 }  // namespace sg::schedule_detail
 
 namespace sg {
+
+std::vector<bool> seen_writes(const Log& log, const std::vector<bool>& held) {
+  std::vector<bool> seen(log.nodes.size(), false);
+  const auto is_write = [&](size_t i) { return log.nodes[i]->op->kind == Kind::effect && log.nodes[i]->inputs > 1; };
+  const auto before = [&](size_t i) { return log.nodes[i]->in[1].node.get(); };
+  for (size_t i = 0; i < seen.size(); ++i)
+    if (is_write(i)) seen[i] = held[i] || !before(i)->pending() || seen[static_cast<size_t>(before(i)->log_index)];
+  for (size_t i = seen.size(); i-- > 0;)
+    if (is_write(i) && seen[i] && before(i)->pending()) seen[static_cast<size_t>(before(i)->log_index)] = true;
+  return seen;
+}
 
 std::vector<bool> needed(const Log& log, const std::vector<bool>& held) {
   std::vector<bool> needed = held;

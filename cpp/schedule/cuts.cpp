@@ -121,7 +121,7 @@ size_t cut_of(const Log& log, int64_t bound) {
   return least == 0 || log.cost >= 2 * bound ? best : 0;
 }
 
-CutOff cut_off(const Log& log, size_t cut, bool again) {
+CutOff cut_off(const Log& log, size_t cut, bool again, size_t between) {
   const size_t n = log.nodes.size();
   const std::vector<Readers> readers = readers_of(log);
   CutOff out{std::vector<bool>(n, false), std::vector<bool>(n, false), std::vector<bool>(n, false)};
@@ -132,7 +132,10 @@ CutOff cut_off(const Log& log, size_t cut, bool again) {
     const bool held = is_held(node), only_saved = is_only_saved(node);
     const bool across = readers[i].last >= static_cast<int32_t>(cut);
     out.kept[i] = !held && readers[i].last < 0 && !node.late;
-    if (held || across) stored[i] = !(again && (only_saved || !held) && cheap.add(i));
+    if (i < between && readers[i].last >= static_cast<int32_t>(between))
+      stored[i] = true;
+    else if (held || across)
+      stored[i] = !(again && (only_saved || !held) && cheap.add(i));
     out.runs[i] = stored[i] || out.kept[i];
   }
   for (size_t i = cut; i-- > 0;) {  // and what these, and those that stay, are made of

@@ -20,7 +20,7 @@ struct CutOff {
   std::vector<bool> again;  // it is not stored, because it is cheap to compute again from what is: stays, too
   std::vector<bool> kept;   // nothing holds or reads it: somebody has dropped it, and may be timing it
 };
-// `again`: whether values may be computed again.
-CutOff cut_off(const Log& log, size_t cut, bool again);
+// `again`: whether values may be computed again. `between`: what is read across this node is stored; 0: there is none.
+CutOff cut_off(const Log& log, size_t cut, bool again, size_t between = 0);
 
 }  // namespace sg

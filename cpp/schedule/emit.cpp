@@ -226,7 +226,7 @@ class ProgramEmitter {
     const int64_t offset = base.start >= 0 ? 0 : node.in[1].offset;
     const int32_t b = binding(target, true);
     builder_.program.in_place = true;
-    const int64_t guard = context_.input.guarded ? guard_of(root) : 0;
+    const int64_t guard = context_.guarded[root] ? guard_of(root) : 0;
     if (takes_offset(node)) {
       View v = view_of(b, node.dtype, Dims::filled(group_.domain.rank, 0), 0, false);
       v.reach = node.numel;

@@ -60,8 +60,7 @@ class ValuePlacer {
     const bool output = m.kind == Memory::Kind::output;
     if (!in_place(i)) {
       memories_.of_node[i] = memories_.add(m);
-      if (starts_as_copy(context_.node(i)))
-        memories_.copies[kernels_.made_by[i]].push_back({old, memories_.of_node[i]});
+      if (starts_as_copy(i)) memories_.copies[kernels_.made_by[i]].push_back({old, memories_.of_node[i]});
       return;
     }
     Memory& before = memories_[old];
@@ -75,7 +74,7 @@ class ValuePlacer {
   }
 
   // Of an effect on fresh memory: whether elements of the old value may stay. Then its kernel reads that value.
-  bool starts_as_copy(const Node& effect) const { return !effect.overwrites_all() || context_.input.guarded; }
+  bool starts_as_copy(int32_t i) const { return !context_.node(i).overwrites_all() || context_.guarded[i]; }
 
   // A large temporary that the kernel of a pointwise value reads element by element and that nobody needs afterwards: the
   // value goes over it. -1: there is none.
@@ -149,7 +148,7 @@ class ValuePlacer {
         if (!u.inlined) note(u.source);
       for (int32_t root : kernels_.groups[d].roots) {
         const Node& node = context_.node(root);
-        if (node.op->kind == Kind::effect && starts_as_copy(node)) note(context_.source(root, 1));
+        if (node.op->kind == Kind::effect && starts_as_copy(root)) note(context_.source(root, 1));
         if (node.op->kind != Kind::contraction && node.op->kind != Kind::kernel) continue;
         for (int k = 0; k < node.inputs; ++k) note(context_.source(root, k));
       }

@@ -52,6 +52,7 @@ struct Context {
   const ScheduleInput& input;
   std::vector<bool> needed, stored;  // is computed at all; is a kernel's root
   std::vector<bool> exported;        // needs memory: held, or read by another kernel
+  std::vector<bool> guarded;         // is a write that a failure may keep from being done
   std::vector<int32_t> readers;      // how many operands of needed nodes read it or write to it
   std::vector<int32_t> pieces;       // of each node: the piece between two cuts that it belongs to
   mutable int64_t work = 0;          // elementary steps so far

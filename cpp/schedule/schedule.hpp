@@ -16,7 +16,7 @@ struct ScheduleInput {
   std::vector<bool> held;   // whether a node's value is needed after the run
   std::vector<bool> dying;  // whether a leaf is written and not needed afterwards, so that its memory may be reused
   bool fuse = true;         // false: one kernel an op
-  bool guarded = false;     // a failure may keep writes in place from being done: their kernels look at the status
+  bool guarded = false;     // a failure may keep writes that are seen from being done: their kernels look at the status
   const Features* gpu = nullptr;     // what the log's device can do; nullptr: the CPU
   std::vector<int32_t> cuts = {};    // nodes that no kernel shares with those before them: see loops.hpp
   std::vector<int32_t> second = {};  // nodes that compute a value again: see again.hpp
@@ -46,6 +46,10 @@ struct Structure {
   bool operator==(const Structure&) const = default;
 };
 Structure structure_of(const ScheduleInput& input);
+
+// Of each write in place: whether anybody may see what it leaves of the memory. Nobody sees memory that the log makes and
+// whose last value is not needed after the run.
+std::vector<bool> seen_writes(const Log& log, const std::vector<bool>& held);
 
 // Which nodes are held, or needed for one that is held.
 std::vector<bool> needed(const Log& log, const std::vector<bool>& held);
