@@ -1,5 +1,6 @@
 // Distributions made of the uniform and normal numbers of ops/create.cpp, in place or not.
 #include <limits>
+#include <numbers>
 
 #include "base/error.hpp"
 #include "ops/index.hpp"
@@ -22,6 +23,12 @@ void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype
 Tensor uniform(const Dims& shape, DeviceId device, Generator& from, DType dtype) {
   if (dtype != DType::float64) return rand(shape, device, from);
   return cast(bitwise_right_shift(random_bits(shape, device, from), Tensor(9)), dtype) * 0x1p-53;
+}
+// Standard normal numbers: those of float64 are made of two uniform ones of its own (Box and Muller, 1958).
+Tensor standard_normal(const Dims& shape, DeviceId device, Generator& from, DType dtype) {
+  if (dtype != DType::float64) return cast(randn(shape, device, from), dtype);
+  const Tensor radius = sqrt(log1p(-uniform(shape, device, from, dtype)) * -2.0);
+  return radius * cos(uniform(shape, device, from, dtype) * (2 * std::numbers::pi));
 }
 Tensor uniform_like(const Tensor& x, Generator& from) { return uniform(x.shape(), x.device(), from, x.dtype()); }
 
@@ -104,15 +111,16 @@ Tensor check_parameter(const std::string& op, const Tensor& x, const Tensor& goo
 }
 
 namespace {
-Tensor in_type(const char* op, const Tensor& drawn, DType dtype) {
+Tensor normal_in_type(const char* op, const Dims& shape, DeviceId device, Generator& from, DType dtype) {
   check_real(op, dtype);
-  return cast(drawn, dtype);
+  return standard_normal(shape, device, from, dtype);
 }
 // Half types keep as many bits as they hold below 1, which rounding would reach.
 Tensor uniform_in_type(const char* op, const Dims& shape, DeviceId device, Generator& from, DType dtype) {
+  check_real(op, dtype);
   const double steps = dtype == DType::float16 ? 1 << 11 : dtype == DType::bfloat16 ? 1 << 8 : 0;
   const Tensor drawn = uniform(shape, device, from, dtype);
-  return in_type(op, steps > 0 ? floor(drawn * steps) * (1 / steps) : drawn, dtype);
+  return cast(steps > 0 ? floor(drawn * steps) * (1 / steps) : drawn, dtype);
 }
 }  // namespace
 
@@ -120,13 +128,13 @@ Tensor rand(const Dims& size, Generator& from, std::optional<DType> dtype, Devic
   return uniform_in_type("rand", size, device, from, dtype.value_or(default_float()));
 }
 Tensor randn(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
-  return in_type("randn", randn(size, device, from), dtype.value_or(default_float()));
+  return normal_in_type("randn", size, device, from, dtype.value_or(default_float()));
 }
 Tensor rand_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
   return uniform_in_type("rand_like", x.shape(), device.value_or(x.device()), from, dtype.value_or(x.dtype()));
 }
 Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
-  return in_type("randn_like", randn(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
+  return normal_in_type("randn_like", x.shape(), device.value_or(x.device()), from, dtype.value_or(x.dtype()));
 }
 
 Tensor bernoulli(const Tensor& p, Generator& from) {
@@ -150,7 +158,7 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DTy
   check_real("normal", dtype);
   Tensor scale = plain(deviation);
   if (!scale.is_number()) scale = check_parameter("normal", scale, scale >= 0);
-  Tensor drawn = cast(randn(shape, device, from), dtype) * scale + plain(mean);
+  Tensor drawn = standard_normal(shape, device, from, dtype) * scale + plain(mean);
   record_gradient(ops::FloorDivide, drawn, {&mean, &deviation});  // a step in both, as in PyTorch
   return drawn;
 }
@@ -167,7 +175,8 @@ void normal_(const Tensor& x, double mean, double deviation, Generator& from) {
   check_real("normal_", x.dtype());
   if (!(deviation >= 0))
     fail<ValueError>("normal_", "std " + std::to_string(deviation) + " is negative", "use 0 or more");
-  fill(x, randn(x.shape(), x.device(), from) * deviation + mean);
+  const DType wide = wide_of(x.dtype());  // rounded once
+  fill(x, standard_normal(x.shape(), x.device(), from, wide) * deviation + mean);
 }
 
 void exponential_(const Tensor& x, double rate, Generator& from) {

@@ -61,6 +61,24 @@ def test_uniforms_of_float64_have_53_bits(device: sg.Device) -> None:
     assert (want * 2**24 % 1 != 0).mean() > 0.99
 
 
+@pytest.mark.needs("float64")
+def test_normals_of_float64_are_made_of_its_uniforms(device: sg.Device) -> None:
+    sg.manual_seed(7)
+    u, v = (sg.rand(1001, dtype=sg.float64).numpy() for _ in range(2))
+    want = np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v)
+    x = sg.zeros(1001, dtype=sg.float64, device=device)
+    draws: dict[str, Callable[[], sg.Tensor]] = {
+        "randn": lambda: sg.randn(1001, dtype=sg.float64, device=device),
+        "randn_like": lambda: sg.randn_like(x),
+        "normal_": lambda: x.normal_(),
+        "normal": lambda: sg.normal(x.zero_(), 1.0),
+    }
+    for name, draw in draws.items():
+        sg.manual_seed(7)
+        np.testing.assert_allclose(draw().numpy(), want, rtol=1e-12, atol=1e-15, err_msg=name)
+    assert (want != want.astype(np.float32)).all()
+
+
 def test_the_stream_goes_on(device: sg.Device) -> None:
     sg.manual_seed(7)
     sg.rand(5, device=device)  # two blocks of four words
