@@ -46,6 +46,7 @@ NEGLIGIBLE = 1e-6  # of a gradient that another library says is none
 LEAST_SHARE = 0.02  # of the statements, for each family
 LEAST_LENGTH = 12  # of a program, on average
 SECONDS = 60.0  # for a process to do anything
+LATEST = 10.0  # seconds for the last program when time is over
 MOST_SHORTENED = 12  # programs, in one process
 FARTHEST = 1e6  # beyond, a training diverges, and what comes after it is decided by rounding
 
@@ -274,19 +275,21 @@ def examine_all(program: Program, devices: list[str]) -> list[Finding]:
     return list(examine(program, reference(), backends(devices)))
 
 
-def in_a_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns, or a text that says how its process ended."""
+def in_a_process(function: Callable[..., Any], *arguments: Any, end: float = float("inf")) -> Any:
+    """What the function returns, or a text that says how its process ended; past the end, what it has told so far."""
     context = multiprocessing.get_context("spawn")
     reads, writes = context.Pipe(duplex=False)
     process = context.Process(target=answer, args=(writes, function, arguments))
     process.start()
     writes.close()
     result: Any = f"no answer in {SECONDS:.0f} s"
+    so_far, over = None, False
     try:
-        while reads.poll(SECONDS):
-            if (got := reads.recv()) is not None:  # not only that it goes on
-                result = got
-                break
+        while not over and reads.poll(min(SECONDS, max(0.0, end - monotonic()))):
+            over, told = reads.recv()
+            so_far = so_far if told is None else told
+        if over or (so_far is not None and monotonic() >= end):
+            result = so_far
     except EOFError:
         process.join()
         result = f"the process ended with {process.exitcode}"
@@ -301,13 +304,13 @@ listener: Connection | None = None  # of the process that asked
 def answer(writes: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     global listener
     listener = writes
-    writes.send(function(*arguments))
+    writes.send((True, function(*arguments)))
 
 
-def alive() -> None:
-    """Tells that the process goes on."""
+def alive(so_far: Any = None) -> None:
+    """Tells that the process goes on, and what it has."""
     if listener:
-        listener.send(None)
+        listener.send((False, so_far))
 
 
 Done = tuple[list[Finding], Counter[str]]
@@ -324,7 +327,9 @@ class Job:
 
 def done(job: Job) -> Done:
     """Works on it in a process; where that ends, on the halves, until it is known which program did it."""
-    result = in_a_process(work_on, job)
+    result = in_a_process(work_on, job, end=job.end + LATEST)
+    if monotonic() > job.end and isinstance(result, str):
+        return [], Counter()
     if not isinstance(result, str):
         return result  # type: ignore[no-any-return]
     if job.count > 1:
@@ -356,7 +361,7 @@ def work_on(job: Job) -> Done:
     for seed in range(job.first, job.first + job.count):
         if monotonic() > job.end:
             break
-        alive()
+        alive((findings, counts))
         program = draw(seed, base)
         counts["programs"] += 1
         counts["lines"] += len(program.lines)
