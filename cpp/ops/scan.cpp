@@ -9,6 +9,7 @@
 #include "base/round.hpp"
 #include "math/alu.hpp"
 #include "ops/index.hpp"
+#include "ops/launch.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
@@ -179,11 +180,6 @@ std::string source(Scan scan, DType t, bool wide, int64_t items, int inputs, con
 constexpr int64_t kThreads = 256;
 constexpr int64_t kMaxNarrow = int64_t{1} << 30;  // elements whose places, and those of a tile behind them, are ints
 constexpr int64_t kManyRows = 1024;               // enough workgroups for any GPU, one a row
-
-void set_groups(CustomKernel& custom, int64_t count) {
-  custom.groups[0] = std::min<int64_t>(count, 32768);
-  custom.groups[1] = (count + custom.groups[0] - 1) / custom.groups[0];
-}
 
 // Items of a thread: 64 bytes of them, or as many as shared memory holds beside two sums and two flags a thread.
 int64_t items_of(int64_t bytes, const char* op, const Features& gpu) {
