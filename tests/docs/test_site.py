@@ -11,10 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docutils.core import publish_doctree
 
 import site_version
 import spirograd as sg
+
+publish_doctree = pytest.importorskip("docutils.core").publish_doctree
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.append(str(DOCS))
