@@ -5,7 +5,8 @@
 // RESULT (the address of a batch entry's first element)
 //   float epilogue(uint batch, uint m, uint n, float sum)
 // whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored. With SCALED,
-// factors are PLANES halves of float32 operands (product_scaled.glsl).
+// factors are PLANES halves of float32 operands (product_scaled.glsl). UNROLL steps along k follow each other in the text; with
+// REST, whole steps may remain. Drivers need seconds to compile many, and sums do not depend on it, but with PLANES 2.
 //
 // A workgroup multiplies whole tiles: the driver moves them from memory to the matrix units. Elements beyond an edge are
 // zero when they are loaded, and are not stored. One of an operand's two strides is 1: that of k or the other one.
@@ -21,7 +22,7 @@ layout(constant_id = 7) const uint kResultEven = 0;  // 1: those of the result d
 
 #include "product_scaled.glsl"
 
-const uint kUnroll = 8 / PLANES;
+const uint kUnroll = UNROLL;
 
 layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Factors { MATRIX at[]; };
 
@@ -154,11 +155,13 @@ void tile(uint batch, uint m0, uint n0) {
       [[unroll]] for (uint u = 0; u < kUnroll; ++u) STEP(k + u * kTileK)
       END_SOME
     }
+#ifdef REST
     for (; k + kTileK <= uint(size_k); k += kTileK) {
       BEGIN_SOME
       STEP(k)
       END_SOME
     }
+#endif
   }
   {
     LAYOUTS(CLAMPED)

@@ -118,3 +118,27 @@ def test_random_graphs_have_the_same_bits(run_python: Callable[..., str]) -> Non
     special, general = (run_python(code, SPIROGRAD_SPECIALIZE=after) for after in ("0", "-1"))
     assert special == general
     assert len(set(special.split())) == 30
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.bfloat16])
+def test_quick_and_slow_products_have_the_same_bits(
+    gpu: sg.Device, run_python: Callable[..., str], tmp_path: Path, dtype: sg.DType
+) -> None:
+    """Both kernels on matrix units: one step along k in a row, or several."""
+    code = """
+import sys, numpy as np, spirograd as sg
+rng = np.random.default_rng(3)
+found = []
+for m, n, k in ((64, 64, 64), (200, 136, 384), (128, 256, 512), (130, 70, 2112), (96, 96, 1000)):
+    a = sg.tensor(rng.normal(size=(m, k)).astype("f4"), device="gpu").to(sg.%s)
+    b = sg.tensor(rng.normal(size=(k, n)).astype("f4"), device="gpu").to(sg.%s)
+    found += [(a @ b).float().numpy(), sg.relu(a @ b + 0.5).float().numpy()]
+    assert np.abs(found[-2] - a.float().numpy() @ b.float().numpy()).max() < 1.0
+np.savez(sys.argv[1], *found)
+""" % ((str(dtype).split(".")[-1],) * 2)
+    files = [tmp_path / "special.npz", tmp_path / "general.npz"]
+    for file, runs in zip(files, ("0", "-1"), strict=True):
+        run_python(code.replace("sys.argv[1]", repr(str(file))), SPIROGRAD_SPECIALIZE=runs)
+    special, general = (np.load(file) for file in files)
+    for name in special.files:
+        np.testing.assert_array_equal(special[name], general[name])

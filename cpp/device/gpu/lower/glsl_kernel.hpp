@@ -128,7 +128,7 @@ Lowered lower_pointwise(const Step& step, const Features& features, Shaders& sha
 int transposed_dimension(const Layout& layout);
 Lowered lower_transposed(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
 Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders);
-Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
+Lowered lower_product(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders);
 
 // The tile of shaders/product.glsl that fits a product and the device.

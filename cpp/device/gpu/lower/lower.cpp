@@ -49,7 +49,7 @@ Lowered lower(const Step& step, const Features& features, Fit fit, Shaders& shad
   if (step.instances.size() > 1 && !pointwise)
     fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",
                 "report this");
-  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features, shaders);
+  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features, fit, shaders);
   return pointwise ? glsl::lower_pointwise(step, features, shaders) : glsl::lower_rows(step, features, fit, shaders);
 }
 

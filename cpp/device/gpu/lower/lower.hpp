@@ -57,8 +57,9 @@ struct Lowered {
 
 // Rows can have two kernels, which compute the same bits. The text of the special one contains how many threads share a
 // row and how many columns each thread has, so that loops are unrolled and values stay in registers. The general one
-// reads the number of threads from its arguments and loops over the columns, so that it serves rows of any length. All
-// other kernels serve any sizes of their class.
+// reads the number of threads from its arguments and loops over the columns, so that it serves rows of any length. Products
+// on matrix units of whole workgroups have two as well: the text of the special one has several steps in a row, for which
+// drivers need seconds. All other kernels serve any sizes of their class.
 enum class Fit : uint8_t { special, general };
 
 // LimitError names what the device lacks, such as float64. Text that `shaders` knows is not written again.

@@ -328,7 +328,7 @@ ProductTile choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType
   return tiny.tile_k ? tiny : medium;
 }
 
-Lowered lower_product(const Step& step, const Features& features, Shaders& shaders) {
+Lowered lower_product(const Step& step, const Features& features, Fit fit, Shaders& shaders) {
   const Instance& in = step.only();
   const Product p = without_needless_folds(*in.kernel.product);
   check(step, p);
@@ -342,7 +342,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   if (const Product factors = p.planes() ? of_halves(p)
                               : shifted  ? as_one_row(p)
                                          : p;
-      auto matrix = choose_matrix_product(factors, l, features)) {
+      auto matrix = choose_matrix_product(factors, l, features, fit)) {
     matrix->shifted = shifted.has_value();
     FixedWords fixed;
     product_words(fixed, in, factors);
@@ -356,7 +356,9 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
     matrix->add_to(form);
     walks.add_to(form);
     const auto write = [&] { return write_matrix_product(factors, l, fixed, *matrix, features); };
-    return launched(step, l, fixed, shaders.find(std::move(form), write), matrix->groups, features);
+    Lowered out = launched(step, l, fixed, shaders.find(std::move(form), write), matrix->groups, features);
+    out.general = matrix->general;
+    return out;
   }
   FixedWords fixed;
   product_words(fixed, in, p);

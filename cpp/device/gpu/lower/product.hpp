@@ -46,11 +46,14 @@ struct MatrixProduct {
   bool stored;   // the epilogue has one result, a matrix with neighbouring columns
   bool shifted;  // b begins anew after some elements of k (ShiftedRows)
   int64_t groups;
+  uint32_t unroll = 1;   // steps along k in a row; for the path cm2, as the next two
+  bool rest = false;     // steps may remain behind them
+  bool general = false;  // a kernel that is compiled more quickly, and runs more slowly, than that of Fit::special
   void add_to(Form& form) const;
 };
 // nullopt: they cannot take it.
 std::optional<MatrixProduct> choose_matrix_product(const Product& product, const Layout& layout,
-                                                   const Features& features);
+                                                   const Features& features, Fit fit);
 Shaders::Written write_matrix_product(const Product& product, const Layout& layout, const FixedWords& fixed,
                                       const MatrixProduct& matrix, const Features& features);
 

@@ -103,6 +103,26 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
   return text + value_function(args, l, *store);
 }
 
+// Steps in a row let the driver load ahead; a loop that begins and ends for a few that remain costs more than that. The sums
+// of two planes are added after each row of them, so that one is always the same.
+void unroll(MatrixProduct& out, const Product& p, Fit fit) {
+  constexpr int64_t kMany = 32;  // steps, of which few remain
+  const int64_t steps = p.k / kWorkgroupStep;
+  if (p.planes() == 2) {
+    out.unroll = 4;
+    out.rest = true;
+    return;
+  }
+  uint32_t most = 8;
+  while (most > 1 && steps % most) most /= 2;
+  const bool rest = most == 1 && steps >= kMany;
+  if (rest) most = 8;
+  out.general = fit == Fit::general && most > 1;
+  if (out.general) return;
+  out.unroll = most;
+  out.rest = rest;
+}
+
 }  // namespace
 
 std::optional<ShiftedRows> shifted_rows_of(const Product& p, const Features& features) {
@@ -122,11 +142,13 @@ Product as_one_row(const Product& p) {
 }
 
 void MatrixProduct::add_to(Form& form) const {
-  form.add({path == Path::cm2, even, stored, shifted, planes > 0, planes > 1});
+  form.add({path == Path::cm2, even, stored, shifted, planes > 0, planes > 1, rest});
+  form.add(static_cast<uint64_t>(unroll));
   for (uint32_t c : constants) form.add(c);
 }
 
-std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layout& l, const Features& features) {
+std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layout& l, const Features& features,
+                                                   Fit fit) {
   if (p.dtype != DType::float16 && p.dtype != DType::bfloat16) return std::nullopt;
   const bool walks = p.a_walks() || p.b_walks();
   const MatrixUnits units = walks ? features.fragments(p.dtype) : features.units(p.dtype);
@@ -166,6 +188,7 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
                                          rows_of_subgroups(tile->threads / features.subgroup),
                                          tile->threads};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
+  if (workgroups) unroll(out, p, fit);
   return out;
 }
 
@@ -181,6 +204,8 @@ Shaders::Written write_matrix_product(const Product& p, const Layout& l, const F
   else
     text += walks.flags() + write_epilogue(args, l, walks.one_column ? 1 : 4);
   if (matrix.shifted) text += "#define RUNS\n";
+  if (workgroups) text += defined("UNROLL", std::to_string(matrix.unroll));
+  if (matrix.rest) text += "#define REST\n";
   if (matrix.planes) text += "#define SCALED\n#define PLANES " + std::to_string(matrix.planes) + "\n";
   text += reports(args, l);
   const std::string path = workgroups ? "cm2" : "cm1";
