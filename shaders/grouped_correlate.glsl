@@ -10,9 +10,26 @@
 #define WIDTH int(word(8))
 
 struct Block {
-  Address image, weights, result;  // of the first channel of a group and the first output
-  ivec2 first;                     // result
+  Address image, weights;  // of the first channel of a group, and of the first output
+  uint batch, output0;     // group among those of all images, first output
+  ivec2 first;             // result
 };
+
+#ifndef EPILOGUE
+void epilogue(uint batch, uint m, uint n, float value) {
+  const Offset to = (Offset(batch) * uint(word(5)) + m) * uint(word(9)) * uint(word(10)) + n;
+  MEMORY(address_add(tensor(2), BYTES * to)).at[0] = BITS(value);
+}
+#endif
+// One channel and one output a group: groups are rows.
+void put(Block b, uint output_number, int row, int column, float value) {
+  const uint n = uint(row * int(word(10)) + column);
+#ifdef GROUPS_ARE_ROWS
+  epilogue(b.batch / uint(word(4)), b.batch % uint(word(4)), n, value);
+#else
+  epilogue(b.batch, b.output0 + output_number, n, value);
+#endif
+}
 
 // A tap among the weights of a channel.
 int tap(int row, int column) {
@@ -79,27 +96,24 @@ void add_channel(Walk x, const uint columns[kReadColumns], Address w, uint outpu
   }
 }
 
-// Whether all results are finite.
-bool store(Block b, uint outputs, const float sums[kOutputs][kRows][kColumns]) {
-  const ivec2 size = ivec2(int(word(9)), int(word(10)));
+bool is_finite(const float sums[kOutputs][kRows][kColumns]) {
   uint wrong = 0;
   [[unroll]] for (int q = 0; q < kOutputs; ++q)
-    [[unroll]] for (int j = 0; j < kColumns; ++j) {
-      const uint rows = q < outputs && uint(b.first.y + j) < uint(size.y) ? uint(size.x) : 0;
-      Address to = address_add(b.result, BYTES * (SignedOffset(q * size.x + b.first.x) * size.y + b.first.y + j));
-      [[unroll]] for (int i = 0; i < kRows; ++i) {
-        wrong |= is_finite(sums[q][i][j]) ? 0 : 1;
-        if (uint(b.first.x + i) < rows) MEMORY(to).at[0] = BITS(sums[q][i][j]);
-        address_move(to, BYTES * size.y);
-      }
-    }
+    [[unroll]] for (int j = 0; j < kColumns; ++j)
+      [[unroll]] for (int i = 0; i < kRows; ++i) wrong |= is_finite(sums[q][i][j]) ? 0 : 1;
   return wrong == 0;
+}
+void store(Block b, uint outputs, const float sums[kOutputs][kRows][kColumns]) {
+  [[unroll]] for (int q = 0; q < kOutputs; ++q)
+    [[unroll]] for (int j = 0; j < kColumns; ++j) {
+      const uint rows = q < outputs && uint(b.first.y + j) < uint(word(10)) ? uint(word(9)) : 0;
+      [[unroll]] for (int i = 0; i < kRows; ++i)
+        if (uint(b.first.x + i) < rows) put(b, q, b.first.x + i, b.first.y + j, sums[q][i][j]);
+    }
 }
 #endif
 
-void main() {
-  const uint id = workgroup() * SG_THREADS + gl_LocalInvocationIndex;
-  if (id >= uint(word(0))) return;
+void correlate(uint id) {
   const uint columns = uint(word(1)), bands = uint(word(2)), blocks = uint(word(3)), groups = uint(word(4));
   const uint outputs = uint(word(5)), channels = uint(word(6));
   const uint column = id % columns, band = id / columns % bands, number = id / columns / bands;
@@ -108,9 +122,7 @@ void main() {
   const Offset plane = Offset(HEIGHT) * uint(WIDTH);
   const Block b = Block(elements(0, Offset(of_image) * channels * plane),
                         elements(1, Offset(group) * uint(word(17)) + Offset(output0) * uint(word(18))),
-                        elements(2, (Offset(of_image) * outputs + output0) * uint(word(9)) * uint(word(10))),
-                        ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14))));
-  bool finite = false;
+                        of_image, output0, ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14))));
 #ifdef WALKS
   const ivec2 first = ivec2(int(word(11)), int(word(12))) +
                       ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * (kColumns * kStep.y / kUp.y));
@@ -129,16 +141,24 @@ void main() {
       address_move(walk.image, BYTES * plane);
       address_move(weights, BYTES * uint(word(19)));
     }
-    finite = store(b, outputs - output0, sums);
+    if (is_finite(sums)) {
+      store(b, outputs - output0, sums);
+      return;
+    }
   }
 #endif
-  // Where zeros around the image met infinite weights, too.
-  if (finite) return;
+  // Also where zeros around the image met infinite weights.
   const ivec2 top = max(b.first, ivec2(0)), end = min(b.first + ivec2(kRows, kColumns), ivec2(int(word(9)), int(word(10))));
   [[dont_unroll]] for (uint q = 0; q < min(kOutputs, outputs - output0); ++q)
     [[dont_unroll]] for (int i = top.x; i < end.x; ++i)
-      [[dont_unroll]] for (int j = top.y; j < end.y; ++j) {
-        const SignedOffset to = (SignedOffset(q) * int(word(9)) + i) * int(word(10)) + j;
-        MEMORY(address_add(b.result, BYTES * to)).at[0] = BITS(directly(b, q, ivec2(i, j)));
-      }
+      [[dont_unroll]] for (int j = top.y; j < end.y; ++j)
+        put(b, q, i, j, directly(b, q, ivec2(i, j)));
+}
+
+void main() {
+  const uint id = workgroup() * SG_THREADS + gl_LocalInvocationIndex;
+  if (id < uint(word(0))) correlate(id);
+#ifdef REPORTS
+  REPORTS
+#endif
 }

@@ -15,8 +15,11 @@ bool through_groups(const Tensor& image, const Tensor& other, int64_t outputs, c
   if (t != DType::float32 && t != DType::float16 && t != DType::bfloat16) return false;
   if (std::max(image.shape()[1], outputs) > kMostChannels * g.groups) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
-  for (int d = 0; d < 2; ++d)
-    if (g.stride[d] > UINT8_MAX || std::max(g.kernel[d], g.dilation[d]) > INT16_MAX) return false;
+  for (int d = 0; d < 2; ++d) {
+    if (std::max({g.kernel[d], g.dilation[d], g.image[d], g.result[d]}) > INT16_MAX || g.stride[d] > UINT8_MAX)
+      return false;
+    if (std::max(g.image[d], g.result[d]) + 2 * g.padding[d] + 2 * g.reach(d) > UINT16_MAX) return false;
+  }
   const int64_t places = std::max(g.image.numel(), g.result.numel());
   return image.shape()[0] * std::max(image.shape()[1], outputs) * places <= INT32_MAX;
 }

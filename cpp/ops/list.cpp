@@ -53,7 +53,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::WinogradValues,
       &ops::Winograd,
       &ops::WinogradWeights,
-      &ops::Grouped,
+      &ops::GroupedSpread,
       &ops::GroupedWeights,
       &ops::Chosen,
       &ops::ChosenImage,

@@ -19,7 +19,7 @@ extern const OpInfo Lstm, LstmGradient, LstmResident, LstmGradientResident;
 extern const OpInfo Gru, GruGradient, GruResident, GruGradientResident;
 extern const OpInfo Rnn, RnnGradient, RnnResident, RnnGradientResident;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels, PixelsWeights;
-extern const OpInfo WinogradValues, Winograd, WinogradWeights, Grouped, GroupedWeights;
+extern const OpInfo WinogradValues, Winograd, WinogradWeights, GroupedSpread, GroupedWeights;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage, Banded;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;

@@ -33,17 +33,6 @@ ProductTile fit(ProductTile v, int64_t bytes, const Features& f) {
 
 ArgWord value(int64_t v) { return {.value = v}; }
 
-ArgWord operand(const Instance& in, DType dtype, int32_t binding, int64_t offset) {
-  const Binding& b = in.bindings[binding];
-  const int64_t bytes = static_cast<int64_t>(size_of(dtype));
-  return {.kind = ArgWord::Kind::address,
-          .dtype = dtype,
-          .memory = b.memory,
-          .start = b.start,
-          .value = offset * bytes,
-          .element_bytes = bytes};
-}
-
 // The words that product.glsl reads: their names there, and their values.
 // In the order of product.comp.
 void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
@@ -248,6 +237,17 @@ void check_reach(const Step& step, const Product& planned, const Product& lowere
 
 }  // namespace
 
+ArgWord operand(const Instance& in, DType dtype, int32_t binding, int64_t offset) {
+  const Binding& b = in.bindings[binding];
+  const int64_t bytes = static_cast<int64_t>(size_of(dtype));
+  return {.kind = ArgWord::Kind::address,
+          .dtype = dtype,
+          .memory = b.memory,
+          .start = b.start,
+          .value = offset * bytes,
+          .element_bytes = bytes};
+}
+
 bool a_runs_along_k(const Product& p) { return runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m); }
 bool b_runs_along_k(const Product& p) {
   const int last = p.columns.sizes.rank - 1;
@@ -332,11 +332,12 @@ Lowered lower_product(const Step& step, const Features& features, Fit fit, Shade
   const Instance& in = step.only();
   const Product p = without_needless_folds(*in.kernel.product);
   check(step, p);
-  if (shaders.checked()) check_reach(step, *in.kernel.product, p);
   Layout l;
   l.instances = {&in};
   l.programs = {p.epilogue};
   l.find_width();
+  if (p.window.pitch) return lower_grouped(step, l, features, shaders);
+  if (shaders.checked()) check_reach(step, *in.kernel.product, p);
   const Walks walks(p, l);
   const std::optional<ShiftedRows> shifted = shifted_rows_of(p, features);
   if (const Product factors = p.planes() ? of_halves(p)

@@ -22,6 +22,9 @@ struct FixedWords {
   }
 };
 
+// The address of an element.
+ArgWord operand(const Instance& in, DType dtype, int32_t binding, int64_t offset);
+
 // void epilogue(uint batch, uint m, uint n, ...): takes `width` sums, 4 or 1, and does what follows the product.
 std::string write_epilogue(Arguments& args, const Layout& layout, int width);
 // What the epilogue's checks do at the end, as a macro.
@@ -56,6 +59,9 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& product, const
                                                    const Features& features, Fit fit);
 Shaders::Written write_matrix_product(const Product& product, const Layout& layout, const FixedWords& fixed,
                                       const MatrixProduct& matrix, const Features& features);
+
+// The product of a convolution with few channels a group.
+Lowered lower_grouped(const Step& step, const Layout& layout, const Features& features, Shaders& shaders);
 
 // Whether neighbours in memory of an operand that walks lie along k rather than along the other side.
 bool a_runs_along_k(const Product& product);

@@ -13,7 +13,7 @@ namespace sg {
 // Everything that the text of a kernel depends on, as words. Sizes, values of strides and numbers are not part of it.
 class Form {
  public:
-  enum class Kind : uint8_t { pointwise, transposed, rows, product, matrix_product, custom };
+  enum class Kind : uint8_t { pointwise, transposed, rows, product, matrix_product, grouped_product, custom };
   explicit Form(Kind kind) { add(static_cast<uint64_t>(kind)); }
   void add(uint64_t word) { words_.push_back(word); }
   void add(std::initializer_list<bool> facts);
