@@ -4,6 +4,8 @@
 //
 // A result lies kStep further than the one before it, a tap kDilation. What is read lies kUp apart, and nothing is between:
 // the step of a convolution is its stride, and its gradient walks the kernel from the end over a result that is kUp apart.
+//
+// With EPILOGUE results go to epilogue(uint batch, uint m, uint n, float sum), as those of product.glsl.
 #include "grouped.glsl"
 
 #define HEIGHT int(word(7))
@@ -12,19 +14,16 @@
 struct Block {
   Address image, weights;  // of the first channel of a group, and of the first output
   uint batch, output0;     // group among those of all images, first output
-  ivec2 first;             // result
+  ivec2 first, size;       // result of this thread, and how many rows and columns there are
+  Address result;          // of the first output, without EPILOGUE
 };
 
-#ifndef EPILOGUE
-void epilogue(uint batch, uint m, uint n, float value) {
-  const Offset to = (Offset(batch) * uint(word(5)) + m) * uint(word(9)) * uint(word(10)) + n;
-  MEMORY(address_add(tensor(2), BYTES * to)).at[0] = BITS(value);
-}
-#endif
-// One channel and one output a group: groups are rows.
 void put(Block b, uint output_number, int row, int column, float value) {
-  const uint n = uint(row * int(word(10)) + column);
-#ifdef GROUPS_ARE_ROWS
+  const uint n = uint(row * b.size.y + column);
+#if !defined(EPILOGUE)
+  const Offset to = Offset(output_number) * uint(b.size.x * b.size.y) + n;
+  MEMORY(address_add(b.result, BYTES * to)).at[0] = BITS(value);
+#elif defined(GROUPS_ARE_ROWS)  // one channel and one output a group
   epilogue(b.batch / uint(word(4)), b.batch % uint(word(4)), n, value);
 #else
   epilogue(b.batch, b.output0 + output_number, n, value);
@@ -106,7 +105,7 @@ bool is_finite(const float sums[kOutputs][kRows][kColumns]) {
 void store(Block b, uint outputs, const float sums[kOutputs][kRows][kColumns]) {
   [[unroll]] for (int q = 0; q < kOutputs; ++q)
     [[unroll]] for (int j = 0; j < kColumns; ++j) {
-      const uint rows = q < outputs && uint(b.first.y + j) < uint(word(10)) ? uint(word(9)) : 0;
+      const uint rows = q < outputs && uint(b.first.y + j) < uint(b.size.y) ? uint(b.size.x) : 0;
       [[unroll]] for (int i = 0; i < kRows; ++i)
         if (uint(b.first.x + i) < rows) put(b, q, b.first.x + i, b.first.y + j, sums[q][i][j]);
     }
@@ -120,9 +119,15 @@ void correlate(uint id) {
   const uint block = number % blocks, group = number / blocks % groups;
   const uint of_image = number / blocks / groups * groups + group, output0 = block * kOutputs;
   const Offset plane = Offset(HEIGHT) * uint(WIDTH);
-  const Block b = Block(elements(0, Offset(of_image) * channels * plane),
-                        elements(1, Offset(group) * uint(word(17)) + Offset(output0) * uint(word(18))),
-                        of_image, output0, ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14))));
+  const ivec2 size = ivec2(int(word(9)), int(word(10)));
+  Block b;
+  b.image = elements(0, Offset(of_image) * channels * plane);
+  b.weights = elements(1, Offset(group) * uint(word(17)) + Offset(output0) * uint(word(18)));
+  b.batch = of_image, b.output0 = output0, b.size = size;
+  b.first = ivec2(band * kRows - uint(word(13)), column * kColumns - uint(word(14)));
+#ifndef EPILOGUE
+  b.result = elements(2, (Offset(of_image) * outputs + output0) * uint(size.x * size.y));
+#endif
 #ifdef WALKS
   const ivec2 first = ivec2(int(word(11)), int(word(12))) +
                       ivec2(int(band) * (kRows * kStep.x / kUp.x), int(column) * (kColumns * kStep.y / kUp.y));
@@ -148,7 +153,7 @@ void correlate(uint id) {
   }
 #endif
   // Also where zeros around the image met infinite weights.
-  const ivec2 top = max(b.first, ivec2(0)), end = min(b.first + ivec2(kRows, kColumns), ivec2(int(word(9)), int(word(10))));
+  const ivec2 top = max(b.first, ivec2(0)), end = min(b.first + ivec2(kRows, kColumns), size);
   [[dont_unroll]] for (uint q = 0; q < min(kOutputs, outputs - output0); ++q)
     [[dont_unroll]] for (int i = top.x; i < end.x; ++i)
       [[dont_unroll]] for (int j = top.y; j < end.y; ++j)

@@ -37,6 +37,20 @@ GroupedConvolution convolution_of(const Product& p) {
   return c;
 }
 
+// The result of a product that nothing follows, its elements in order; nullptr: there is more, or another order.
+const View* plain_result(const Product& p) {
+  const Program& e = p.epilogue;
+  const Instr& last = e.code.back();
+  if (last.code != Code::store || last.imm.i) return nullptr;
+  for (const Instr& i : e.code)
+    if (&i != &last && i.code != Code::cast && (i.code != Code::load || i.slot != 0)) return nullptr;
+  const View& to = e.views[last.slot];
+  const Dims in_order = contiguous_strides(e.domain);
+  for (int d = 0; d < 3; ++d)
+    if (e.domain[d] > 1 && to.strides[d] != in_order[d]) return nullptr;
+  return to.dtype == p.dtype ? &to : nullptr;
+}
+
 }  // namespace
 
 Lowered lower_grouped(const Step& step, const Layout& l, const Features& features, Shaders& shaders) {
@@ -47,23 +61,26 @@ Lowered lower_grouped(const Step& step, const Layout& l, const Features& feature
   FixedWords fixed;
   fixed.add("grouped_image", operand(in, p.dtype, p.b_binding, p.b_offset));
   fixed.add("grouped_weights", operand(in, p.dtype, p.a_binding, p.a_offset));
+  const View* plain = plain_result(p);
+  if (plain) fixed.add("grouped_result", operand(in, p.dtype, plain->binding, plain->offset));
+  const std::string tensors = std::to_string(fixed.words.size());
   for (size_t i = 0; i < launch.words.size(); ++i)
     fixed.add("grouped_word" + std::to_string(i), {.value = launch.words[i]});
   Form form(Form::Kind::grouped_product);
   form.add(l);
   form.add(static_cast<uint64_t>(launch.threads));
-  form.add({groups_are_rows(p)});
+  form.add({groups_are_rows(p), plain != nullptr});
   form.add(launch.source);
   const auto write = [&] {
     Arguments args;
     fixed.declare(args);
-    const std::string epilogue = write_epilogue(args, l, 1), reported = reports(args, l);
+    const std::string epilogue = plain ? "" : "#define EPILOGUE\n" + write_epilogue(args, l, 1) + reports(args, l);
     std::string source =
         preamble("Convolution", l, args, false, features, false, size_of(p.dtype) == 2 ? "#define SG_STORAGE16\n" : "");
     source += "#define SG_THREADS " + std::to_string(launch.threads) +
-              "u\n#define EPILOGUE\n#define tensor(i) Words(arguments).at[i]\n"
-              "#define word(i) signed_offset_of(Words(arguments).at[2 + (i)])\n" +
-              (groups_are_rows(p) ? "#define GROUPS_ARE_ROWS\n" : "") + reported + "\n" + epilogue + launch.source;
+              "u\n#define tensor(i) Words(arguments).at[i]\n#define word(i) signed_offset_of(Words(arguments).at[" +
+              tensors + " + (i)])\n" + (groups_are_rows(p) ? "#define GROUPS_ARE_ROWS\n" : "") + epilogue +
+              launch.source;
     return Shaders::Written{sealed({.source = std::move(source)}), std::move(args)};
   };
   const Shaders::Written& written = shaders.find(std::move(form), write);
