@@ -135,6 +135,12 @@ void put(Ahead ahead) {
   barrier();
 }
 
+#ifdef SG_FUSED_FMA
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
 // This thread's part of the products of the state with the weight.
 void multiply(Source state, Source weight, uint first_row, uint first_unit, out vec4 sums[THREAD_ROWS]) {
   Ahead ahead[AHEAD];
@@ -155,10 +161,10 @@ void multiply(Source state, Source weight, uint first_row, uint first_unit, out 
         [[unroll]] for (int i = 0; i < 4; ++i) w[i] = weights[(kept + four) * kCols + i * LANE_COLS + lane_col];
         [[unroll]] for (int r = 0; r < THREAD_ROWS; ++r) {
           const vec4 x = room[in_room(r * LANE_ROWS + lane_row, four)];
-          sums[r] += x.x * vec4(w[0].x, w[1].x, w[2].x, w[3].x);
-          sums[r] += x.y * vec4(w[0].y, w[1].y, w[2].y, w[3].y);
-          sums[r] += x.z * vec4(w[0].z, w[1].z, w[2].z, w[3].z);
-          sums[r] += x.w * vec4(w[0].w, w[1].w, w[2].w, w[3].w);
+          sums[r] = MULTIPLY_ADD(vec4(x.x), vec4(w[0].x, w[1].x, w[2].x, w[3].x), sums[r]);
+          sums[r] = MULTIPLY_ADD(vec4(x.y), vec4(w[0].y, w[1].y, w[2].y, w[3].y), sums[r]);
+          sums[r] = MULTIPLY_ADD(vec4(x.z), vec4(w[0].z, w[1].z, w[2].z, w[3].z), sums[r]);
+          sums[r] = MULTIPLY_ADD(vec4(x.w), vec4(w[0].w, w[1].w, w[2].w, w[3].w), sums[r]);
         }
       }
     }

@@ -24,8 +24,10 @@ Inputs read(Item it) {
 void finish(Item it, Inputs of, vec4 p) {
   const vec3 product = p.xyz + of.bias;
   const float r = alu_sigmoid(of.x.x + product.x), z = alu_sigmoid(of.x.y + product.y);
-  const float n = alu_tanh(of.x.z + r * product.z);
-  store_state(it, kState, n + z * (of.h - n));
+  precise const float of_n = of.x.z + r * product.z;
+  const float n = alu_tanh(of_n);
+  precise const float h = n + z * (of.h - n);
+  store_state(it, kState, h);
   if (!keep) return;
   const Offset gates = in_gates(it, 4);
   store(tensor(5), gates, r);

@@ -18,7 +18,7 @@ Inputs read(Item it) {
 void finish(Item it, Inputs of, vec4 p) {
   const vec4 y = of.x + p;
   const float i = alu_sigmoid(y.x), f = alu_sigmoid(y.y), u = alu_tanh(y.z), o = alu_sigmoid(y.w);
-  const float c = f * of.c + i * u;
+  precise const float c = f * of.c + i * u;
   if (it.n == 0 && keep) store(tensor(5), in_states(before(it.t)) + it.place, of.c);
   store(tensor(5), (keep ? in_states(after(it.t)) : Offset(0)) + it.place, c);
   store_state(it, kState, o * alu_tanh(c));
@@ -52,7 +52,8 @@ Inputs read(Item it) {
 }
 
 void finish(Item it, Inputs of, vec4 p) {
-  const float dh = of.dh + p.x, y = alu_tanh(of.c), dc = of.dc + dh * of.o * (1 - y * y);
+  const float dh = of.dh + p.x, y = alu_tanh(of.c);
+  precise const float dc = of.dc + dh * of.o * (1 - y * y);
   const Offset sums = in_gates(it, 4);
   store(tensor(7), it.place, dc * of.f);
   store_shared(tensor(kState), sums, dc * of.u * of.i * (1 - of.i));

@@ -203,7 +203,7 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
   const Sizes s{x.shape()[0], x.shape()[1], x.shape()[2] / 4};
   const Dims states = {s.steps + 1, s.batch, s.hidden}, gates = {keep ? s.steps : 0, s.batch, 4 * s.hidden};
   const Dims kept = {keep ? s.steps + 1 : 1, s.batch, s.hidden};
-  const int64_t resident = resident_on(x.device());
+  const int64_t resident = resident_for(x);
   const Tensor all = custom_kernel(
       resident ? ops::LstmResident : ops::Lstm, {in_rows(x), contiguous(weight), contiguous(h), contiguous(c)},
       {states.numel() + kept.numel() + gates.numel()}, x.dtype(), Settings{reverse, keep, resident, 0});
@@ -216,7 +216,7 @@ std::vector<Tensor> lstm(const Tensor& x, const Tensor& weight, const Tensor& h,
 std::vector<Tensor> lstm_gradient(const Tensor& dh, const Tensor& dc, const Tensor& weight, const Tensor& before,
                                   const Tensor& after, const Tensor& gates, bool reverse) {
   check("lstm_gradient", dh, {dc, weight, before, after, gates});
-  const int64_t resident = resident_on(dh.device());
+  const int64_t resident = resident_for(dh);
   const Tensor columns = dh.device().is_gpu() ? transpose(weight, 0, 1) : weight;  // a sum's in order in memory
   const Tensor all = custom_kernel(
       resident ? ops::LstmGradientResident : ops::LstmGradient,

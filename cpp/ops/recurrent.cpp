@@ -10,10 +10,10 @@
 namespace sg {
 namespace recurrent {
 
-int64_t resident_on(DeviceId device) {
+int64_t resident_for(const Tensor& x) {
   constexpr int64_t kMost = 65535;
-  if (!device.is_gpu()) return 0;
-  if (env("SPIROGRAD_RECURRENT").empty()) return convolution::features_of(device).resident;
+  if (!x.device().is_gpu() || x.shape()[0] == 1) return 0;
+  if (env("SPIROGRAD_RECURRENT").empty()) return convolution::features_of(x.device()).resident;
   return env_whole("SPIROGRAD_RECURRENT", 0, kMost);
 }
 
@@ -105,7 +105,7 @@ std::vector<Tensor> gru(const Tensor& x, const Tensor& weight, const std::option
   check_on_gpu("gru", x);
   const int64_t steps = x.shape()[0], batch = x.shape()[1], hidden = x.shape()[2] / 3;
   const Dims states = {steps + 1, batch, hidden}, gates = {keep ? steps : 0, batch, 4 * hidden};
-  const int64_t resident = resident_on(x.device());
+  const int64_t resident = resident_for(x);
   const Tensor whole = contiguous(weight);
   const Tensor all = custom_kernel(
       resident ? ops::GruResident : ops::Gru, {in_rows(x), whole, contiguous(h), bias ? contiguous(*bias) : whole},
@@ -117,7 +117,7 @@ std::vector<Tensor> gru_gradient(const Tensor& dh, const Tensor& weight, const T
                                  bool reverse) {
   check_on_gpu("gru_gradient", dh);
   const Dims state = {dh.shape()[1], dh.shape()[2]}, rows = {dh.shape()[0], state[0], 3 * state[1]};
-  const int64_t resident = resident_on(dh.device());
+  const int64_t resident = resident_for(dh);
   const Tensor all =
       custom_kernel(resident ? ops::GruGradientResident : ops::GruGradient,
                     {in_rows(dh), contiguous(transpose(weight, 0, 1)), contiguous(before), contiguous(gates)},
@@ -127,14 +127,14 @@ std::vector<Tensor> gru_gradient(const Tensor& dh, const Tensor& weight, const T
 
 Tensor rnn(const Tensor& x, const Tensor& weight, const Tensor& h, bool relu, bool reverse) {
   check_on_gpu("rnn", x);
-  const int64_t resident = resident_on(x.device());
+  const int64_t resident = resident_for(x);
   return custom_kernel(resident ? ops::RnnResident : ops::Rnn, {in_rows(x), contiguous(weight), contiguous(h)},
                        {x.shape()[0] + 1, x.shape()[1], x.shape()[2]}, x.dtype(), Settings{reverse, 1, resident, relu});
 }
 
 Tensor rnn_gradient(const Tensor& dh, const Tensor& weight, const Tensor& after, bool relu, bool reverse) {
   check_on_gpu("rnn_gradient", dh);
-  const int64_t resident = resident_on(dh.device());
+  const int64_t resident = resident_for(dh);
   return custom_kernel(resident ? ops::RnnGradientResident : ops::RnnGradient,
                        {in_rows(dh), contiguous(transpose(weight, 0, 1)), contiguous(after)}, dh.shape(), dh.dtype(),
                        Settings{reverse, 1, resident, relu});

@@ -21,8 +21,8 @@ struct Sizes {
   int64_t state() const { return batch * hidden; }
 };
 
-// Settings::resident on a device: SPIROGRAD_RECURRENT, or what the GPU has. 0 on a CPU.
-int64_t resident_on(DeviceId device);
+// Settings::resident for x [steps, batch, features]: SPIROGRAD_RECURRENT, or what the GPU has. 0 on a CPU.
+int64_t resident_for(const Tensor& x);
 
 // The inputs of a node as tensors, and words that all launches share.
 CustomKernel kernel_of(const Node& node, const Sizes& sizes);
