@@ -163,10 +163,10 @@ void take_back(DeviceId id) {
 }
 
 void flush_all() {
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
   for (DeviceId id : opened_devices()) {
     for (Log* log : logs_of(id))
-      if (log->thread != thread_number() && !log->nodes.empty()) run_for_other(*log);
+      if (log->thread != thread_number() && (log->running || !log->nodes.empty())) run_for_other(*log);
     flush_log(log_of(id));
   }
 }

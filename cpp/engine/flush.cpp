@@ -171,7 +171,7 @@ Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache
 std::shared_ptr<Prepared> prepare(Log& log, const std::shared_ptr<const Plan>& plan, bool later) {
   if (is_exchange(log)) return prepare_exchange(plan);
   std::optional<EnginePaused> paused;
-  if (log.device.is_gpu() && !capture() && !is_under_way(log.device)) paused.emplace(log);
+  if (log.device.is_gpu() && !is_under_way(log.device)) paused.emplace(log);
   return device_of(log.device).prepare(plan, later);
 }
 
@@ -218,11 +218,7 @@ BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& out
                      const std::vector<BufferRef>& leaves) {
   if (output.donor < 0) return device.allocate(static_cast<size_t>(output.bytes));
   const BufferRef& leaf = leaves[static_cast<size_t>(output.donor)];
-  if (!prepared.wants_copy(output.index)) return leaf;
-  BufferRef copy = device.allocate(leaf->bytes);
-  leaf->arrive();
-  device.upload(copy, leaf->host, leaf->bytes);
-  return copy;
+  return prepared.wants_copy(output.index) ? copied(leaf) : leaf;
 }
 
 void finish(Log& log) {
@@ -315,6 +311,13 @@ bool prepare_log(Log& log) {
   }
 }
 
+BufferRef copied(const BufferRef& buffer) {
+  BufferRef copy = cpu_device().allocate(buffer->bytes);
+  buffer->arrive();
+  cpu_device().upload(copy, buffer->host, buffer->bytes);
+  return copy;
+}
+
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
   Device& device = device_of(id);
   std::vector<BufferRef> outputs(static_cast<size_t>(plan.outputs));
@@ -354,7 +357,7 @@ void submit_plan(DeviceId id, const Plan& plan, Prepared& prepared, const PlanIn
   });
   if (!begin_exchange(id, prepared, arguments)) {
     std::optional<EnginePaused> paused;
-    if (input.log && !id.is_gpu() && !capture() && !is_under_way(id)) paused.emplace(*input.log);
+    if (input.log && !id.is_gpu() && !is_under_way(id)) paused.emplace(*input.log);
     device.run(prepared, arguments);
   }
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);

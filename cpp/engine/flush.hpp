@@ -55,8 +55,10 @@ struct PlanInput {
   const std::vector<Number>& numbers;
   const Marks* marks = nullptr;  // what may fail; nullptr: nothing
   bool to_the_end = false;       // not to be interrupted
-  Log* log = nullptr;            // that runs; nullptr: a replay
+  Log* log = nullptr;            // of this thread: that runs, or, for a replay, where others find its results pending
 };
+// The same bytes in memory of their own, of the CPU.
+BufferRef copied(const BufferRef& buffer);
 // Memory for the outputs of a plan that do not take over a leaf's.
 // Asking for all memory of a run of several plans before the first of them lets the whole run fail without a trace.
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);

@@ -192,14 +192,19 @@ def test_a_collection_of_python_in_the_middle_of_everything() -> None:
 
 
 @contextmanager
-def computing_long() -> Iterator[tuple[sg.Tensor, threading.Event]]:
-    """What another thread computes from here on, and whether it has."""
+def computing_long(calls_before: int | None = None) -> Iterator[tuple[sg.Tensor, threading.Event]]:
+    """What another thread computes from here on, and whether it has. With `calls_before`, by a compiled function."""
     big = sg.rand(2400, 2400).realize()
     values = [big]
     begun, done = threading.Event(), threading.Event()
+    squared = sg.compile(lambda x: x @ x) if calls_before is not None else lambda x: x @ x
+    for _ in range(calls_before or 0):
+        squared(big).realize()
 
     def compute() -> None:
-        values[0] = big @ big
+        if calls_before is not None:
+            begun.set()
+        values[0] = squared(big)
         begun.set()
         values[0].realize()
         done.set()
@@ -222,25 +227,52 @@ def test_nobody_waits_with_the_gil() -> None:
     assert any(attempt() for _ in range(5)), "on a busy machine, the first may have come too late"
 
 
-def test_a_thread_that_computes_keeps_no_other_from_working() -> None:
-    enough = 1000
+@pytest.mark.parametrize("calls_before", [None, 0, 3], ids=["plain", "recorded", "replayed"])
+def test_a_thread_that_computes_keeps_no_other_from_working(calls_before: int | None) -> None:
     interval = sys.getswitchinterval()
 
     def attempt() -> bool:
-        ready = sg.ones(4).realize()
-        with computing_long() as (_, done):
-            for read in range(enough):
-                if done.is_set():
-                    return False
-                assert (ready + read).tolist() == [1.0 + read] * 4
+        ready, longest, reads = sg.ones(4).realize(), 0.0, 0
+        with computing_long(calls_before) as (_, done):
+            begin = time.perf_counter()
+            while not done.is_set():
+                before = time.perf_counter()
+                assert (ready + reads).tolist() == [1.0 + reads] * 4
                 assert ready.tolist() == [1.0] * 4
-            return True
+                longest, reads = max(longest, time.perf_counter() - before), reads + 1
+            return reads > 10 and longest < (time.perf_counter() - begin) / 3
 
     sys.setswitchinterval(1e-4)  # so that the other thread says soon that it is done
     try:
-        assert any(attempt() for _ in range(5)), "on a busy machine, it may be done before this thread's turn"
+        assert any(attempt() for _ in range(5)), "a read waited for most of the time"
     finally:
         sys.setswitchinterval(interval)
+
+
+def test_what_a_replay_writes_is_seen_as_a_whole() -> None:
+    turns, size = 100, 1 << 15
+    w, total = sg.zeros(size), sg.zeros(size)
+
+    @sg.compile
+    def step(by: sg.Tensor) -> sg.Tensor:
+        w.add_(by)
+        total.add_(w * 2)
+        return total.sum()
+
+    def work(number: int) -> None:
+        if number == 0:
+            for _ in range(turns):
+                step(sg.ones(1))
+            return
+        for _ in range(turns):
+            seen = (w if number == 1 else w + 0).tolist()
+            assert seen == seen[:1] * size, "half of a step"
+
+    for _ in range(3):
+        step(sg.ones(1))
+    run_threads(work, 3)
+    steps = turns + 3
+    assert w.tolist() == [float(steps)] * size and total[0].item() == steps * (steps + 1)
 
 
 @pytest.mark.gpu

@@ -107,6 +107,8 @@ class Recording {
   };
   // What a replay has computed so far: the outputs of each run, in order.
   struct Made {
+    Log* log = nullptr;                        // where other threads find them pending; nullptr: nowhere
+    std::vector<std::vector<NodeRef>> leaves;  // of each run, where they are from outside: as the step began
     std::vector<std::vector<NodeRef>> outputs;
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning
     std::vector<Ref<Transaction>> transactions;
@@ -116,7 +118,10 @@ class Recording {
   bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   NodeRef node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const;
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
+  const Log* writer(const std::vector<Tensor>& arguments) const;
   void run_readers(const std::vector<Tensor>& arguments) const;
+  std::vector<std::vector<NodeRef>> leaves_from_outside(const std::vector<Tensor>& arguments, const Made& made) const;
+  void keep_for_others(const Run& run, const std::vector<NodeRef>& leaves, std::vector<BufferRef>& outputs) const;
   std::vector<Number> values(const std::vector<double>& numbers) const;
   void run(const Run& run, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
            std::vector<BufferRef>& outputs, Made& made) const;

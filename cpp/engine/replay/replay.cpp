@@ -17,6 +17,79 @@ void append(std::vector<uint64_t>& words, const Dims& shape, const Dims& strides
   for (int64_t n : strides) words.push_back(static_cast<uint64_t>(n));
 }
 
+// A replay on the CPU computes without the lock, as the run of a log does. For other threads the thread's own log is what
+// runs: it has what the step reads among its leaves, and what the step writes is pending in it.
+class Reads {
+ public:
+  explicit Reads(const std::vector<std::vector<NodeRef>>& leaves) {
+    for (const auto& of_run : leaves)
+      for (const NodeRef& leaf : of_run)
+        if (leaf) nodes_.push_back(leaf);
+    std::ranges::sort(nodes_, {}, &NodeRef::get);
+    const auto same = std::ranges::unique(nodes_);
+    nodes_.erase(same.begin(), same.end());
+    for (const NodeRef& node : nodes_) ++node->logs;
+  }
+  ~Reads() {
+    for (const NodeRef& node : nodes_) --node->logs;
+  }
+  Reads(const Reads&) = delete;
+  Reads& operator=(const Reads&) = delete;
+
+ private:
+  std::vector<NodeRef> nodes_;
+};
+
+const OpInfo kReplayed{.name = "replayed", .doc = "A value that a replay computes.", .kind = Kind::memory, .arity = 0};
+
+class Promises {
+ public:
+  Promises(const std::vector<NodeRef>& results, Log* log) : results_(results) {
+    for (const NodeRef& node : results) {
+      node->op = &kReplayed;
+      node->state = Node::State::pending;
+      node->log = log;
+    }
+  }
+  void add(Storage& storage, const NodeRef& result) {
+    before_.emplace_back(Ref<Storage>(&storage), storage.node);
+    storage.node = Held(result);
+  }
+  void keep() {
+    for (const NodeRef& node : results_) {
+      node->op = nullptr;
+      node->state = Node::State::ready;
+    }
+    before_.clear();
+    kept_ = true;
+  }
+  // Interrupted or failed: nothing was written.
+  ~Promises() {
+    if (kept_) return;
+    for (auto& [storage, node] : before_)
+      if (std::ranges::find(results_, storage->node.ref()) != results_.end()) storage->node = node;
+    for (const NodeRef& node : results_) {
+      node->state = Node::State::failed;
+      node->error = unfinished();
+    }
+  }
+  Promises(const Promises&) = delete;
+  Promises& operator=(const Promises&) = delete;
+
+ private:
+  static std::exception_ptr unfinished() {
+    try {
+      fail<Error>("compile", "another thread's call of the function that computes this value has not ended",
+                  "read it again");
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+  const std::vector<NodeRef>& results_;
+  std::vector<std::pair<Ref<Storage>, Held>> before_;
+  bool kept_ = false;
+};
+
 }  // namespace
 
 Storage* Recording::storage_of(const Origin& at, const std::vector<Tensor>& arguments, const Made& made) const {
@@ -95,6 +168,42 @@ void Recording::run_readers(const std::vector<Tensor>& arguments) const {
   }
 }
 
+// The log of another thread whose replay is writing what this one reads; nullptr: none.
+const Log* Recording::writer(const std::vector<Tensor>& arguments) const {
+  const Made none;
+  for (const Run& run : runs_)
+    for (const Origin& from : run.leaves) {
+      if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
+      if (from.kind == Origin::Kind::gradient && !leaves_[from.index].tensor->grad) continue;
+      const NodeRef node = node_of(from, arguments, none);
+      if (node->pending() && node->log->running && node->log->thread != thread_number()) return node->log;
+    }
+  return nullptr;
+}
+
+std::vector<std::vector<NodeRef>> Recording::leaves_from_outside(const std::vector<Tensor>& arguments,
+                                                                 const Made& made) const {
+  std::vector<std::vector<NodeRef>> all;
+  for (const Run& run : runs_) {
+    std::vector<NodeRef>& leaves = all.emplace_back();
+    for (const Origin& from : run.leaves)
+      leaves.push_back(from.kind == Origin::Kind::output ? NodeRef() : node_of(from, arguments, made));
+  }
+  return all;
+}
+
+// Since the step began, other threads may have come to read what this run would write over.
+void Recording::keep_for_others(const Run& run, const std::vector<NodeRef>& leaves,
+                                std::vector<BufferRef>& outputs) const {
+  outputs.resize(static_cast<size_t>(run.plan->outputs));
+  for (const Memory& m : run.plan->memories) {
+    if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+    const Node& leaf = *leaves[static_cast<size_t>(m.donor)];
+    const bool is_outside = run.leaves[static_cast<size_t>(m.donor)].kind != Origin::Kind::output;
+    if (leaf.held > 1 || leaf.logs > is_outside) outputs[m.index] = copied(leaf.buffer);
+  }
+}
+
 // Draws from the streams: call once, and only when the step is certain to run.
 std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
   std::vector<Number> values;
@@ -116,7 +225,11 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   thread_local std::vector<Number> numbers;
   const Emptied<NodeRef> no_leaves{leaves};
   const Emptied<BufferRef> no_outputs{outputs};
-  for (const Origin& from : run.leaves) leaves.push_back(node_of(from, arguments, made));
+  for (size_t i = 0; i < run.leaves.size(); ++i) {
+    const NodeRef before = made.log ? made.leaves[made.outputs.size()][i] : NodeRef();
+    leaves.push_back(before ? before : node_of(run.leaves[i], arguments, made));
+  }
+  if (made.log) keep_for_others(run, leaves, outputs);
   offsets = run.offsets;
   for (size_t i = 0; i < offsets.size(); ++i)
     if (const int32_t a = run.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
@@ -134,19 +247,21 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   if (run.guarded) marks = begin_run(run.device, run.flow, reporters, leaves);
   std::vector<Ref<Transaction>> transactions;
   for (int32_t t = 0; t < run.flow.transactions; ++t) transactions.emplace_back(new Transaction);
+  Promises promises(nodes, made.log);
+  for (const Write& w : run.writes) promises.add(*storage_of(w.to, arguments, made), nodes[w.output]);
   run_plan(run.device, *run.plan, *run.prepared,
-           {leaves, offsets, numbers, marks ? &*marks : nullptr, !made.outputs.empty()}, outputs);
+           {leaves, offsets, numbers, marks ? &*marks : nullptr, !made.outputs.empty(), made.log}, outputs);
   finish_exchange();
   for (size_t o = 0; o < outputs.size(); ++o) {
     nodes[o]->buffer = std::move(outputs[o]);
     if (marks) set_marks(*nodes[o], *marks, run.outputs[o].node);
   }
+  promises.keep();
   if (marks) set_marks(transactions, *marks);
   for (Ref<Transaction>& t : transactions) {
     t->waiting = false;
     made.transactions.push_back(std::move(t));
   }
-  for (const Write& w : run.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
   made.outputs.push_back(std::move(nodes));
 }
 
@@ -164,8 +279,10 @@ Tensor Recording::without_value(const TensorView& p) {
 
 std::optional<Recording::Replayed> Recording::run(const std::vector<Tensor>& arguments,
                                                   const std::vector<double>& numbers) {
-  EngineLock lock;
+  EngineLock lock(EngineLock::kPausable);
+  while (const Log* log = writer(arguments)) wait_while_running(*log);
   if (!fits(arguments, numbers)) return std::nullopt;
+  note_disturbance();
   const Stage stage("replay", "stage");
   run_readers(arguments);
   // Everything that allocates comes before the runs, because their writes in place cannot be undone.
@@ -188,6 +305,15 @@ std::optional<Recording::Replayed> Recording::run(const std::vector<Tensor>& arg
   if (runs_.size() > 1)  // otherwise nothing was computed, and only gradients that the step sets again are gone
     for (size_t i = 0; i < runs_.size(); ++i) outputs[i] = fresh_outputs(runs_[i].device, *runs_[i].plan);
   const std::vector<Number> slots = values(numbers);
+  Log& log = log_of({});
+  std::optional<Reads> reads;
+  std::optional<Running> running;
+  if (std::ranges::none_of(runs_, [](const Run& run) { return run.device.is_gpu(); })) {
+    made.leaves = leaves_from_outside(arguments, made);
+    reads.emplace(made.leaves);
+    running.emplace(log);
+    made.log = &log;
+  }
   for (size_t i = 0; i < runs_.size(); ++i) run(runs_[i], arguments, slots, outputs[i], made);
   counters().plan_hits += static_cast<int64_t>(runs_.size());
   for (const Kept& kept : kept_) kept.storage->version += kept.versions;
