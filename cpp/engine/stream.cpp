@@ -81,8 +81,10 @@ void run_begin(Log& log, size_t cut) {
   log.bound = bound_of(log);
 }
 
-// Whether a training step is more than one piece: it has been cut, or is about to be.
-bool is_large(const Log& log) { return log.bound0 > 0 && (log.pieces > 0 || kStep * log.cost >= log.bound0); }
+// Whether a training step is more than one piece: it has been cut, or is about to be. Loops have pieces of their own.
+bool is_large(const Log& log) {
+  return log.bound0 > 0 && (log.pieces > 0 || (kStep * log.cost >= log.bound0 && loop_cuts(log).empty()));
+}
 
 // Runs a GPU's log as it is cut where programs wait that measure times: the kernels are the same whether they do or not.
 void run_to_the_wait(Log& log, RunLog run) {
