@@ -381,6 +381,12 @@ PyObject* repr(PyObject* self) {
 }
 
 // By the numbers. Equal are only those that are the same node: values are kept in sets.
+// Sets of values, such as `_prev`, have the same order in every run, and so has what is drawn of them.
+Py_hash_t hash(PyObject* self) {
+  const int64_t place = value::place_of(node_of(self));
+  return place == -1 ? -2 : place;
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   return guarded([&]() -> PyObject* {
     Number k;
@@ -451,7 +457,7 @@ void add_value_type(PyObject* module) {
                          slot(Py_nb_float, as_float),
                          slot(Py_tp_repr, repr),
                          slot(Py_tp_richcompare, compare),
-                         slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
+                         slot(Py_tp_hash, hash),
                          slot(Py_tp_getattro, get_attribute),
                          slot(Py_tp_setattro, set_attribute),
                          slot(Py_tp_dealloc, release),

@@ -31,6 +31,8 @@ void recycle(Node* n) {
   ++free_nodes.count;
 }
 
+uintptr_t first_block = 0;
+
 uintptr_t block_of(const Node* n) { return reinterpret_cast<uintptr_t>(n) & ~uintptr_t(kBlockBytes - 1); }
 
 }  // namespace
@@ -43,8 +45,13 @@ Node* fresh_node() {
     arena.fresh = static_cast<Node*>(block);
     arena.fresh_end = arena.fresh + kBlockNodes;
     arena.blocks.push_back(arena.fresh);
+    if (!first_block) first_block = reinterpret_cast<uintptr_t>(block);
   }
   return arena.fresh++;
+}
+
+int64_t place_of(const Node* n) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(n) - first_block) / static_cast<int64_t>(sizeof(Node));
 }
 
 // Freed short lists are kept by length: the system would give their memory out again page by page.

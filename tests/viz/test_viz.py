@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -321,3 +323,26 @@ def test_filters_are_pictures(device: sg.Device) -> None:
         ValueError, match=r"plot_filters: weight has shape \[2, 2\]; give \[filters, channels, height, width"
     ):
         viz.plot_filters(sg.nn.Linear(2, 2))
+
+
+DRAWN = """
+import spirograd as sg
+from spirograd.viz import draw_dot
+
+junk = [bytearray(n) for n in range(%d)]  # values are at other addresses
+x = [sg.Value(float(i)) for i in range(4)]
+y = sum((a * b + a / (b + 2) for a in x for b in x), sg.Value(0.0)).tanh()
+walked, open_nodes = [], [y]  # as in micrograd's notebooks
+while open_nodes:
+    node = open_nodes.pop()
+    walked.append(node.data)
+    open_nodes += list(node._prev)
+print(draw_dot(y).pipe().decode(), walked)
+"""
+
+
+def test_a_graph_of_values_is_drawn_alike_in_each_run() -> None:
+    environment = {**os.environ, "PATH": os.devnull}  # without Graphviz
+    commands = [[sys.executable, "-c", DRAWN % n] for n in (0, 1000, 3000)]
+    runs = [subprocess.run(c, env=environment, capture_output=True, text=True, check=True).stdout for c in commands]
+    assert "<svg" in runs[0] and len(set(runs)) == 1
