@@ -39,9 +39,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:  # examples in docstrings know the package as sg
+    for item in items:  # examples in docstrings know what docs/api.rst says, and nothing of their module
         if isinstance(item, pytest.DoctestItem):
-            item.dtest.globs["sg"] = sg
+            item.dtest.globs = {"np": np, "sg": sg, "__name__": "__main__"}
     if os.environ.get("SPIROGRAD_ALLOW_CPU_VULKAN") == "1" and os.environ.get("SPIROGRAD_TEST_ALL") != "1":
         config.hook.pytest_deselected(items=[item for item in items if not in_sample(item)])
         items[:] = [item for item in items if in_sample(item)]

@@ -29,7 +29,8 @@ class Progress:
         stream: where the line goes; None: to stderr, and in a notebook below the cell.
         done: what was done before, in work that is resumed.
 
-    >>> with Progress(3, "steps", stream=sys.stdout) as bar:
+    >>> import sys
+    >>> with sg.progress.Progress(3, "steps", stream=sys.stdout) as bar:
     ...     for _ in range(3):
     ...         bar.advance()  # doctest: +ELLIPSIS
     steps: 3/3...

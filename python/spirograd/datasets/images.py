@@ -134,7 +134,7 @@ def parse_idx(data: bytes, name: str = "the data") -> Bytes:
     Raises:
         FileFormatError: the header is not that of such a file, or there are more or fewer bytes than it says.
 
-    >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9])).tolist()
+    >>> sg.datasets.images.parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9])).tolist()
     [7, 8, 9]
     """
     if len(data) < 4 or data[:2] != b"\0\0":

@@ -89,7 +89,7 @@ def tensorboard_trace_handler(
         OSError: the folder cannot be written, when a trace is.
 
     Example:
-        >>> import tempfile
+        >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with sg.profiler.profile(on_trace_ready=sg.profiler.tensorboard_trace_handler(folder, "me")):
         ...         y = sg.ones(4).sum().item()

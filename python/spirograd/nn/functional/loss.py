@@ -351,8 +351,8 @@ def focal_loss(
         IndexError: a class is out of range; raised by the next read.
 
     Example:
-        >>> round(sg.nn.functional.focal_loss(sg.zeros(1), sg.ones(1)).item() / math.log(2), 4)
-        0.25
+        >>> round(sg.nn.functional.focal_loss(sg.zeros(1), sg.ones(1)).item(), 4)
+        0.1733
     """
     if target.dtype.is_floating_point:
         _same_shape("focal_loss", input, target)
