@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ._core import PlanStep
 from .base.tables import Rows, table_html, table_text
@@ -22,7 +23,7 @@ def _short(line: str) -> str:
     """'train.py:12' of '/home/me/train.py:12', 'In[3]:2' of a line in a cell of a notebook."""
     file, _, number = line.rpartition(":")
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    compiler = getattr(shell, "compile", None)
+    compiler: Any = getattr(shell, "compile", None)
     cell = compiler.format_code_name(file) if hasattr(compiler, "format_code_name") else None
     return f"{cell[1] if cell else os.path.basename(file)}:{number}" if number else ""
 

@@ -154,7 +154,7 @@ def tensor_graph(root: Tensor, format: str, rankdir: str | None) -> Graph:
     if not lines:
         graph._node("n", [str(list(root.shape)), root.dtype.name])
     for line in lines:
-        number, op, dtype, sizes, folds, operands, held = line.groups()
+        number, op, dtype, sizes, folds, operands, held, _ = line.groups()
         folded = {int(d) for d in (folds or "").split()}
         shape = [int(size) for d, size in enumerate(sizes.split(", ") if sizes else []) if d not in folded]
         graph._node(f"n{number}", [str(shape), dtype], colours=[HELD] if held else [])
