@@ -32,6 +32,7 @@ from ._print import get_printoptions, set_printoptions
 from .base.config import show_config
 from .base.dtypes import finfo, iinfo
 from .base.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .base.imports import import_with
 from .scalar import MLP, Layer, Module, Neuron
 
 if TYPE_CHECKING:
@@ -172,11 +173,10 @@ if not TYPE_CHECKING:  # type checkers would allow every name
             return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
         if name == "cuda":
             raise AttributeError('cuda: GPUs are used through Vulkan; use .to("gpu") and sg.accelerator')
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
-if "einops" in sys.modules:  # imported before: its functions take tensors
-    importlib.import_module(f"{__name__}.einops")
+import_with("einops", f"{__name__}.einops")  # its functions take tensors
 
 
 def __dir__() -> list[str]:

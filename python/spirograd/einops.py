@@ -1,12 +1,11 @@
-"""einops with these tensors: its functions take them, on every device and with gradients, where einops was imported
-before spirograd, or after `import spirograd.einops`. Its layers for `sg.nn` are here.
+"""einops with these tensors: its functions take them, on every device and with gradients, whichever of the two packages
+is imported first. Its layers for `sg.nn` are here.
 
-`import spirograd` alone does not import einops. Programs that `python -m spirograd run` starts need nothing of this:
-there, einops sees PyTorch.
+`import spirograd` does not import einops. Programs that `python -m spirograd run` starts need nothing of this: there,
+einops sees PyTorch.
 
 Example:
     >>> import einops
-    >>> import spirograd.einops
     >>> einops.rearrange(sg.arange(6).reshape(2, 3), "a b -> (b a)").tolist()
     [0, 3, 1, 4, 2, 5]
 """
