@@ -12,6 +12,7 @@ from .._core import Tensor, log, log1p, where
 from ..base.docstrings import described_by
 from ..base.dtypes import finfo
 from ..base.grad_mode import enable_grad, no_grad
+from ..base.keywords import naming_keywords
 from .constraints import Constraint, Dependent
 
 __all__ = ["Distribution", "ExponentialFamily"]
@@ -63,6 +64,8 @@ class Distribution:
             self._check()
 
     def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls) and cls.__module__.startswith(f"{__package__}."):
+            cls.__init__ = naming_keywords(cls.__init__)  # type: ignore[method-assign]
         for name in ("log_prob", "cdf", "icdf"):
             if name in vars(cls):
                 setattr(cls, name, _of_a_value(vars(cls)[name]))

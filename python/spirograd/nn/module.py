@@ -11,6 +11,7 @@ from .. import _core, tracer
 from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..base.stand_in import StandIn
 from ..base.types import DeviceLike, DTypeLike
 from ._arguments import shown_arguments
@@ -76,6 +77,7 @@ class Module:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls) and cls.__module__.startswith(f"{__package__}."):  # not that of a program's class
             cls._constructor = vars(cls)["__init__"]
+            cls.__init__ = naming_keywords(cls._constructor)  # type: ignore[method-assign]
 
     if not TYPE_CHECKING:  # type checkers would allow every attribute
 

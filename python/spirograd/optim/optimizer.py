@@ -11,6 +11,7 @@ from .. import _core, tracer
 from .._core import Tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import enable_grad, no_grad
+from ..base.keywords import naming_keywords
 from ..base.stand_in import StandIn
 from ..nn.hooks import RemovableHandle
 
@@ -110,6 +111,8 @@ class Optimizer:
             cls.step = _announced(cls.step)  # type: ignore[method-assign]
         if cls.__module__.startswith("spirograd."):
             described_by(*cls._sources)(cls)
+            if "__init__" in vars(cls):
+                cls.__init__ = naming_keywords(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

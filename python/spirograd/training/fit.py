@@ -9,6 +9,7 @@ from typing import Any
 from .. import optim
 from .._core import DeviceLostError, DeviceTimeoutError
 from ..amp import GradScaler
+from ..base.keywords import naming_keywords
 from ..distributed import get_rank, get_world_size
 from ..nn import Module
 from ..progress import Progress, is_shown
@@ -28,6 +29,7 @@ from .weights import WeightedLoss, class_weights_of, weigh
 __all__ = ["evaluate", "fit", "predict"]
 
 
+@naming_keywords
 def fit(
     model: Module,
     x: Any,
@@ -215,6 +217,7 @@ def fit(
     return training.history
 
 
+@naming_keywords
 def evaluate(
     model: Module,
     x: Any,
@@ -248,6 +251,7 @@ def evaluate(
     return run_evaluation(model, data, sums, casts_of("evaluate", precision, place.device))
 
 
+@naming_keywords
 def predict(model: Module, x: Any, *, batch_size: int = 32, precision: str | None = None) -> Any:
     """The outputs of a model for all rows, with the model in eval mode; nothing is kept for gradients.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..base.keywords import naming_keywords
 from ..nn import Module
 from ..viz import plot_lr_find
 from ..viz.style import png_of, smooth
@@ -84,6 +85,7 @@ class LRFinder:
         return f"LRFinder({len(self.losses)} steps, suggestion {'None' if found is None else short(found)})"
 
 
+@naming_keywords
 def lr_find(
     model: Module,
     x: Any,

@@ -10,6 +10,7 @@ from typing import Any
 from ..._core import Tensor
 from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
+from ...base.keywords import naming_keywords
 from ..optimizer import Group, Optimizer
 
 # Descriptions of arguments that several schedulers take.
@@ -114,6 +115,8 @@ class LRScheduler:
         super().__init_subclass__()
         if cls.__module__.startswith("spirograd."):
             described_by(ARGUMENTS)(cls)
+            if "__init__" in vars(cls):
+                cls.__init__ = naming_keywords(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__

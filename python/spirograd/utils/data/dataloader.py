@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import Generator, initial_seed
+from ...base.keywords import naming_keywords
 from ...base.tree import transform
 from ...base.types import DeviceLike
 from ._collate import default_collate, default_convert, gather, moved, table_of, tensors
@@ -93,6 +94,7 @@ class DataLoader:
         3
     """
 
+    @naming_keywords
     def __init__(
         self,
         dataset: Any,
