@@ -33,7 +33,7 @@ def executed(book: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         nbclient.NotebookClient(
-            book, timeout=300, kernel_name="python3", resources=resources, record_timing=False
+            book, timeout=300, startup_timeout=300, kernel_name="python3", resources=resources, record_timing=False
         ).execute()
     for cell in code_cells(book):
         kept: list[Any] = []
