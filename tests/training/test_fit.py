@@ -466,8 +466,12 @@ def test_what_is_wrong_is_said() -> None:
             "fit: MLP is a model of scalar values; use modules of tens",
         ),
         (lambda: sg.fit(print, x, y), TypeError, "fit: model is a builtin_function_or_method; pass an sg.nn.Module"),
-        (lambda: sg.fit(network(), x), ValueError, "fit: x has no target; give y, or something that gives batches"),
-        (lambda: sg.fit(network(), x, y[:5]), ValueError, "fit: x has 8 rows, y 5; give as many"),
+        (lambda: sg.fit(network(), x), ValueError, "fit: x has no target; give y, or an iterable of batches"),
+        (
+            lambda: sg.fit(network(), x, y[:5]),
+            ValueError,
+            "fit: x has 8 rows, y has 5; give the same number",
+        ),
         (lambda: sg.fit(network(), x[:0], y[:0]), ValueError, "fit: there are no rows; give at least one"),
         (lambda: sg.fit(network(), x, y, batch_size=0), ValueError, "fit: batch_size is 0; use 1 or more"),
         (lambda: sg.fit(network(), x, y, loss="cross"), ValueError, "fit: loss 'cross' is unknown; use bce, "),
@@ -491,7 +495,7 @@ def test_what_is_wrong_is_said() -> None:
         (
             lambda: sg.fit(network(), x, y, optimizer=sg.optim.SGD(network().parameters()), lr=1.0),
             ValueError,
-            "fit: lr is for an optimiser that is named; set it where this one is made",
+            "fit: lr is only for an optimiser given by its name; pass the rate to this one's constructor",
         ),
     ]:
         with pytest.raises(error) as raised:

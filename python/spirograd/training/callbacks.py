@@ -42,7 +42,7 @@ class Callback:
         """Before the first step of an epoch."""
 
     def on_batch_end(self, training: Training) -> None:
-        """After each step. What reads a tensor here makes every step wait."""
+        """After each step. Reading a tensor here makes every step wait."""
 
     def on_validation_begin(self, training: Training) -> None:
         """Before the validation of an epoch, if there are data for it."""
@@ -54,7 +54,7 @@ class Callback:
         """After an epoch and its validation; `training.logs` has their values."""
 
     def on_train_end(self, training: Training) -> None:
-        """After the last epoch, also when Ctrl-C ended it."""
+        """After the last epoch, even if Ctrl-C ended the training."""
 
 
 class _Watch:
@@ -303,7 +303,7 @@ class EMA(Callback):
                 own.copy_(average)
 
     def state_dict(self) -> dict[str, Any]:
-        """The averages, from which a training continues that lost its device."""
+        """The averages, from which a training that lost its device continues."""
         return self.averaged.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from ..scalar import Module as ScalarModule
 
 
 class Batch(NamedTuple):
-    """What a step is given."""
+    """The arguments of a step."""
 
     inputs: tuple[Tensor, ...]
     target: Tensor
@@ -30,7 +30,7 @@ class Selection(NamedTuple):
     target: Tensor
     weight: Tensor | None
     rows: Tensor | None  # None: all
-    share: Tensor | None = None  # None: as much as the others
+    share: Tensor | None = None  # None: the same as the others
 
     def batch(self) -> Batch:
         """The rows."""
@@ -63,7 +63,7 @@ class Rows:
         for first in range(0, count, joint):
             some, share = self._own(first, min(first + joint, count))
             if some.start == some.stop or (epoch is not None and count - first < self.processes):
-                continue  # all processes learn from as many batches
+                continue  # all processes learn from the same number of batches
             if order is not None:
                 yield Selection(self.inputs, self.target, self.weight, order[some], share)
             else:
@@ -162,15 +162,15 @@ def data_of(op: str, x: Any, y: Any, place: Destination, batch_size: int) -> Dat
         raise ValueError(f"{op}: batch_size is {batch_size}; use 1 or more")
     if y is None:
         if isinstance(x, (Tensor, np.ndarray)):
-            raise ValueError(f"{op}: x has no target; give y, or something that gives batches (inputs, target)")
+            raise ValueError(f"{op}: x has no target; give y, or an iterable of batches (inputs, target)")
         if not isinstance(x, Iterable):
-            raise TypeError(f"{op}: x is a {type(x).__name__}; give arrays x and y, or what gives batches")
+            raise TypeError(f"{op}: x is a {type(x).__name__}; give arrays x and y, or an iterable of batches")
         return Batches(op, x, place)
     inputs = tuple(place.put(value) for value in (x if isinstance(x, tuple) else (x,)))
     target = place.put(y)
     sizes = [t.shape[0] if t.ndim else 0 for t in (*inputs, target)]
     if len(set(sizes)) > 1:
-        raise ValueError(f"{op}: x has {', '.join(map(str, sizes[:-1]))} rows, y {sizes[-1]}; give as many")
+        raise ValueError(f"{op}: x has {', '.join(map(str, sizes[:-1]))} rows, y has {sizes[-1]}; give the same number")
     if sizes[0] == 0:
         raise ValueError(f"{op}: there are no rows; give at least one")
     return Rows(inputs, target, batch_size)
@@ -185,7 +185,7 @@ def inputs_of(op: str, x: Any, place: Destination, batch_size: int) -> Iterator[
         rows = whole[0].shape[0] if whole[0].ndim else 0
         return (tuple(t[i : i + batch_size] for t in whole) for i in range(0, rows, batch_size))
     if not isinstance(x, Iterable):
-        raise TypeError(f"{op}: x is a {type(x).__name__}; give an array, or what gives batches")
+        raise TypeError(f"{op}: x is a {type(x).__name__}; give an array, or an iterable of batches")
     return (tuple(map(place.put, batch if isinstance(batch, (tuple, list)) else (batch,))) for batch in x)
 
 
@@ -205,8 +205,8 @@ def held_back(
         return data, None
     if isinstance(validation_data, (Tensor, np.ndarray)):
         kind = type(validation_data).__name__
-        raise ValueError(f"fit: validation_data is a {kind} without a target; give (x, y), or what gives batches")
+        raise ValueError(f"fit: validation_data is a {kind} without a target; give (x, y), or an iterable of batches")
     pair = validation_data if isinstance(validation_data, tuple) else (validation_data, None)
     if len(pair) != 2:
-        raise ValueError(f"fit: validation_data has {len(pair)} parts; give (x, y), or what gives batches")
+        raise ValueError(f"fit: validation_data has {len(pair)} parts; give (x, y), or an iterable of batches")
     return data, data_of("fit", *pair, place, batch_size)

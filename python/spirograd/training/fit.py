@@ -145,7 +145,7 @@ def fit(
     if isinstance(optimizer, str):
         optimizer = optimizer_named(optimizer, model, lr)
     elif lr is not None:
-        raise ValueError("fit: lr is for an optimiser that is named; set it where this one is made")
+        raise ValueError("fit: lr is only for an optimiser given by its name; pass the rate to this one's constructor")
     auto = batch_size == "auto"
     if auto and (y is None or distributed):
         raise ValueError("fit: batch_size='auto' needs x and y, and one process; give a number")
@@ -292,7 +292,8 @@ def _replayed(compile: bool | None, step: Step, sums: Sums, followers: Sequence[
     possible = added is not None and isinstance(step.optimizer, optim.RuleOptimizer) and step.scaler is None
     if compile and not possible:
         raise ValueError(
-            "fit: compile=True needs a RuleOptimizer, metrics that are sums, and not precision='fp16'; leave it out"
+            "fit: compile=True needs a RuleOptimizer, metrics that are sums, and another precision than 'fp16'; leave "
+            "compile out"
         )
     if compile is None:
         compile = possible and is_ours(step.model, sums.loss, step.optimizer, sums.metrics, followers)

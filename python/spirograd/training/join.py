@@ -49,18 +49,18 @@ def joined(model: Module, optimizer: Any, data: Data, later: Data | None, on_dev
 
 
 def _check_steps(data: Batches) -> None:
-    """ValueError unless the loaders of all processes give as many batches."""
+    """ValueError unless the loaders of all processes give the same number of batches."""
     steps: list[Any] = [None] * distributed.get_world_size()
     distributed.all_gather_object(steps, data.steps())
     if len(set(steps)) > 1:
         raise ValueError(
-            f"fit: the loaders of the processes give {', '.join(map(str, steps))} batches; give each as many, with a "
-            "DistributedSampler"
+            f"fit: the loaders of the processes give {', '.join(map(str, steps))} batches; give each the same "
+            "number, with a DistributedSampler"
         )
 
 
 def any_process(value: bool) -> bool:
-    """Whether it is so in any process."""
+    """Whether this holds in any process."""
     values: list[Any] = [None] * distributed.get_world_size()
     distributed.all_gather_object(values, value)
     return any(values)

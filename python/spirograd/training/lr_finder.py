@@ -142,7 +142,7 @@ def lr_find(
 
 
 def _some(batches: Any) -> Any:
-    """The batches, of which there must be one."""
+    """The batches; there must be at least one."""
     first = next(batches, None)
     if first is None:
         raise ValueError("lr_find: there was no batch; give a list or a DataLoader, not an iterator")
@@ -167,7 +167,7 @@ def _losses(step: Step, batches: Any, rates: list[float]) -> list[float]:
 
 
 def _diverges(losses: list[float]) -> int | None:
-    """The step at which the running mean has grown too large, or is no number."""
+    """The step at which the running mean has become too large, or NaN."""
     total, best = 0.0, math.inf
     for i, loss in enumerate(losses):
         total = MEMORY * total + (1 - MEMORY) * loss

@@ -1,4 +1,4 @@
-"""Steps of fit that sg.compile replays without Python, if that leaves out no Python of the user."""
+"""Steps of fit that sg.compile replays without Python, unless that would skip Python of the user."""
 
 from __future__ import annotations
 

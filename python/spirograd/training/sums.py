@@ -44,7 +44,7 @@ class Sums:
             metric.update(output, target)
 
     def submit(self) -> None:
-        """Submits what is pending without waiting for it. Needed where no optimiser steps, which would do it."""
+        """Submits what is pending without waiting for it. Needed where no step of an optimiser does it."""
         _core._submit([[self.loss_sum._kept["total"]]])
 
     def mean_loss(self) -> float:

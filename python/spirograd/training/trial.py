@@ -1,4 +1,4 @@
-"""Steps that are tried out: afterwards all is as before."""
+"""Steps that are tried out: afterwards everything is as it was."""
 
 from __future__ import annotations
 
