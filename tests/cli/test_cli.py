@@ -133,7 +133,7 @@ def test_a_path_that_cannot_be_written_fails_first(digits: list[str], tmp_path: 
     run("report", "--output", str(tmp_path), status=2)
     run("report", "--output", str(tmp_path / "file" / "x.json"), status=2)
     seen = capsys.readouterr()
-    assert not seen.out and seen.err.count("nothing can be written to ") == 3
+    assert not seen.out and seen.err.count(": cannot write to ") == 3
 
 
 def test_lines_and_bar_are_apart_and_a_resumed_one_counts_on(digits: list[str], tmp_path: Path) -> None:
@@ -577,8 +577,8 @@ def test_a_text_that_cannot_be_used_is_said_so(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "text", "--out", "x"], "train text: --data is needed"),
-        (["train", "digits"], "train digits: --out is needed"),
+        (["train", "text", "--out", "x"], "train text: --data is missing; give it"),
+        (["train", "digits"], "train digits: --out is missing; give it"),
         (["train", "text", "--data", "none.txt", "--out", "x"], r"\[.*\] .*: 'none\.txt'"),
         (["generate", "none"], r"generate: none has no checkpoint; give a folder of `train text`"),
         (["selftest", "--device", "tpu"], "--device tpu: .* names no device"),

@@ -203,9 +203,9 @@ def test_what_cannot_be_started_says_why(tmp_path: Path, capsys: pytest.CaptureF
     script = tmp_path / "x.py"
     script.write_text("")
     for words, said in (
-        ((str(script),), "how many processes? Give -n N"),
+        ((str(script),), "the number of processes is missing; give -n N"),
         (("-n", "2", "no such file"), "there is no file no such file"),
-        (("--hosts", "a:x", str(script)), "'x' is no number of processes"),
+        (("--hosts", "a:x", str(script)), "'x' is not a number of processes"),
         (("-n", "2", "--mpiexec", "no-such-mpiexec", str(script)), "there is no such program"),
     ):
         assert cli.main(["launch", *words]) == 2

@@ -1,4 +1,4 @@
-"""`bench`: a few figures for a device; `benchmarks/` has many more, with comparisons to other libraries."""
+"""`bench`: a few figures for a device; `benchmarks/` has many more, and compares them with other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed beside spirograd, whether it works with it, and what a program lacks."""
+"""`doctor`: which packages are installed beside spirograd, whether they work with it, and what a program lacks."""
 
 from __future__ import annotations
 

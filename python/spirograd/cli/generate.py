@@ -24,7 +24,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def common(parser: argparse.ArgumentParser, length: int) -> None:
-    """The options of both."""
+    """The options of both commands."""
     parser.add_argument("model", metavar="FOLDER", help="checkpoints of `train text` or of an example, or one of them")
     parser.add_argument("--length", type=positive, default=length, help="tokens at most (default %(default)s)")
     parser.add_argument("--until", metavar="TEXT", help="end after this text")
@@ -45,14 +45,14 @@ class Writer:
         _core.manual_seed(options.seed)
 
     def begin(self) -> str:
-        """What stands before a text: the end of a line, or the first token."""
+        """What comes before a text: the end of a line, or the first token."""
         try:
             return "\n" if len(self.tokenizer.encode("\n")) else self.tokenizer.decode([0])
         except ValueError:
             return self.tokenizer.decode([0])
 
     def write(self, prompt: str) -> Iterator[str]:
-        """What follows the prompt, and all before it, piece by piece.
+        """The text that follows the prompt and everything before it, piece by piece.
 
         Raises:
             UserError: the tokenizer does not know what is in the prompt.

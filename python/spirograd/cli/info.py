@@ -1,4 +1,4 @@
-"""`info`: devices, environment and versions, and what processes can work together with."""
+"""`info`: devices, environment and versions, and what connects several processes."""
 
 from __future__ import annotations
 

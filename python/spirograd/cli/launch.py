@@ -68,12 +68,12 @@ def run(options: argparse.Namespace) -> int:
     remote = bool(hosts) or machines > 1
     count = options.count or sum(slots for _, slots in hosts) or tasks
     if not count:
-        raise UserError("launch: how many processes? Give -n N, or --hosts HOST:N")
+        raise UserError("launch: the number of processes is missing; give -n N, or --hosts HOST:N")
     if not options.module and not Path(options.program).is_file():
         raise UserError(f"launch: there is no file {options.program}; give a script, or -m and a module")
     starter = mpiexec_of(options.mpiexec)
     if os.name == "nt":
-        raise UserError("launch: works by signals, which Windows does not have; start the program with mpiexec itself")
+        raise UserError("launch: needs signals, which Windows does not have; start the program with mpiexec")
     kind = kind_of(starter)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the others, as Ctrl-C does
     with Control(count, [name for name, _ in hosts] or peers(), remote=remote) as control:
@@ -121,7 +121,7 @@ def hosts_of(text: str | None) -> list[tuple[str, int]]:
         if not name:
             continue
         if slots and not (slots.isdecimal() and int(slots)):
-            raise UserError(f"launch: --hosts {part}: '{slots}' is no number of processes; write HOST:N")
+            raise UserError(f"launch: --hosts {part}: '{slots}' is not a number of processes; write HOST:N")
         found.append((name, int(slots or 1)))
     return found
 
@@ -217,7 +217,7 @@ class Control:
             threading.Thread(target=self._read, args=(line,), daemon=True).start()
 
     def _known(self, line: Any) -> bool:
-        """Whether the other end has the key. It may not: whoever says nothing is left after a while."""
+        """Whether the other end has the key. It may not: a connection that stays silent is dropped after a while."""
         try:
             with socket.socket(fileno=os.dup(line.fileno())) as wire:
                 for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -279,7 +279,7 @@ class Control:
                 self._end(mpi)
 
     def _failed(self, rank: int, what: dict[str, Any], ended: set[int]) -> int:
-        """Prints who failed, and where the others were."""
+        """Prints which process failed, and where the others were."""
         code: int = what["code"]
         others = [r for r in range(self.count) if r != rank and r not in ended]
         self._tell(others, "where")
@@ -306,7 +306,7 @@ class Control:
         return code if code > 0 else 128 - code
 
     def _end(self, mpi: subprocess.Popen[bytes]) -> None:
-        """Ends what is left, the programs first."""
+        """Ends the remaining processes, the programs first."""
         if mpi.poll() is None:
             self._tell(range(self.count), "end")
         for number, seconds in ((signal.SIGTERM, ENDED / 2), (signal.SIGKILL, ENDED / 2)):

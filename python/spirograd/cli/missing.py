@@ -110,7 +110,7 @@ class _File(ast.NodeVisitor):
             return None
 
     def _other(self, module: str, line: int) -> None:
-        """A module of somebody else: beside the script, installed, or missing."""
+        """A third-party module: beside the script, installed, or missing."""
         name = module.split(".")[0]
         if not self._follow(self.folder, module) and (why := fault_of(name) or _absence(name)):
             self.missing.append((line, f"{name} ({why})"))

@@ -36,7 +36,7 @@ class _ListModels(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong with the usage of the command that it is wrong in."""
+    """Prints usage errors with the usage of the command in which they occur."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Reads the arguments of a command, and refuses what it does not know."""
@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def check_writable(command: str, path: str | os.PathLike[str], folder: bool) -> None:
-    """Looks, before the work, whether its result can be written to a folder or a file, and makes nothing.
+    """Checks before the work that its result can be written to a folder or a file; creates nothing.
 
     Raises:
         UserError: it cannot.
@@ -55,22 +55,22 @@ def check_writable(command: str, path: str | os.PathLike[str], folder: bool) -> 
     place = Path(path).absolute() if folder else Path(path).absolute().parent
     while not place.exists() and place != place.parent:
         place = place.parent  # the folders below will be made
-    why = "" if place.is_dir() else f"{place} is no folder"
+    why = "" if place.is_dir() else f"{place} is not a folder"
     if not why and not os.access(place, os.W_OK):
-        why = f"{place} may not be written to"
+        why = f"{place} is not writable"
     if not folder and Path(path).is_dir():
         why = "it is a folder"
     if why:
-        raise UserError(f"{command}: nothing can be written to {path}: {why}; give another path")
+        raise UserError(f"{command}: cannot write to {path}: {why}; give another path")
 
 
 def add_device(parser: argparse.ArgumentParser, default: str, doc: str) -> None:
-    """--device of a command."""
+    """Adds --device to a command."""
     parser.add_argument("--device", default=default, metavar="DEVICE", help=f"{doc} (default {default})")
 
 
 def one_device(name: str) -> _core.Device:
-    """The device of this name; "best" is a GPU where there is one."""
+    """The device of this name; "best" is a GPU if there is one."""
     try:
         return _core.Device.best() if name == "best" else _core.Device(name)
     except ValueError as error:
@@ -78,7 +78,7 @@ def one_device(name: str) -> _core.Device:
 
 
 def devices(name: str) -> list[_core.Device]:
-    """The devices of this name; "all" are all."""
+    """The devices of this name; "all" means all of them."""
     return _core.Device.list() if name == "all" else [one_device(name)]
 
 

@@ -28,7 +28,7 @@ _FACTS = re.compile(r"\[spirograd\] (\w+): (.+ [\d.]+)$")
 
 
 def facts(device: _core.Device) -> dict[str, Any]:
-    """What the device says of itself."""
+    """What the device reports about itself."""
     names = ("type", "vendor", "driver", "api_version", "memory_total", "features", "limits")
     return {"name": device.name or platform.processor()} | {name: getattr(device, name) for name in names}
 

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _code(options: argparse.Namespace) -> str | None:
-    """The text of a program that is no file."""
+    """The text of a program that is not a file."""
     if options.code:
         return str(options.program)
     return sys.stdin.read() if options.program == "-" and not options.module else None

@@ -42,7 +42,7 @@ def run_program(target: str, arguments: list[str], module: bool = False) -> int:
 
 
 def run_code(text: str, name: str, arguments: list[str]) -> int:
-    """Runs a program that is no file, as `python -c` and `python -` do, and gives its exit status.
+    """Runs a program that is not a file, as `python -c` and `python -` do, and gives its exit status.
 
     Args:
         text: the program.
@@ -81,7 +81,7 @@ PROGRAM = "python -m spirograd run"
 
 
 def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the program's first line on; all of it where the program has none."""
+    """The traceback from the program's first line on; all of it if no line is the program's."""
     own = (str(Path(__file__).parents[1]), "<frozen")
     start = trace
     while start and start.tb_frame.f_code.co_filename.startswith(own):

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def of_the_program(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the program's first line on; all of it where the program has none."""
+    """The traceback from the program's first line on; all of it if no line is the program's."""
     start = trace
     while start and start.tb_frame.f_code.co_filename in OWN:
         start = start.tb_next

@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         status = run_alone(options)
         distributed.barrier()
-    except UserError:  # most often that of all processes: the others say so themselves
+    except UserError:  # usually raised in all processes: one message is enough
         if distributed.get_rank():
             raise SystemExit(2) from None
         raise
@@ -119,10 +119,10 @@ def device_of(options: argparse.Namespace) -> _core.Device:
 
 
 def run_alone(options: argparse.Namespace) -> int:
-    """What each process does."""
+    """The work of each process."""
     for name in ("data", "out"):
         if not getattr(options, name):
-            raise UserError(f"train {options.task}: --{name} is needed")
+            raise UserError(f"train {options.task}: --{name} is missing; give it")
     device, folder = device_of(options), Path(options.out)
     check_writable("train", folder, folder=True)
     last = checkpoints.latest(folder)
@@ -153,7 +153,7 @@ def is_first() -> bool:
 
 
 def after_the_first(make: Callable[[], Any]) -> Any:
-    """Calls it in the first process, which leaves files that the others then find."""
+    """Calls a function in the first process, whose files the others then read."""
     made, error = None, None
     if is_first():
         try:
@@ -283,7 +283,7 @@ def log(options: argparse.Namespace, entry: dict[str, Any], steps_a_second: floa
 
 
 def share_of_rate(step: int, steps: int) -> float:
-    """The learning rate of a step: it rises for a twentieth of the steps, then falls along a cosine to a tenth."""
+    """The learning rate of a step: rises during a twentieth of the steps, then falls along a cosine to a tenth."""
     rise = max(1, steps // 20)
     if step < rise:
         return (step + 1) / rise
@@ -320,7 +320,7 @@ def interruptible() -> Iterator[list[int]]:
 
 
 def from_toml(path: str) -> list[str]:
-    """The words of a command line for what a TOML file says.
+    """The words of a command line that say what a TOML file says.
 
     Raises:
         UserError: it is no TOML, or holds tables; or this Python has no reader of TOML.
