@@ -172,7 +172,7 @@ class TestSamplers:
         for make in (lambda: RandomSampler([]), lambda: sg.utils.data.DataLoader([], shuffle=True)):
             with pytest.raises(ValueError, match="the data set is empty"):
                 make()
-        with pytest.raises(ValueError, match="of an empty data set"):
+        with pytest.raises(ValueError, match="from an empty data set"):
             list(RandomSampler([], replacement=True, num_samples=3))
 
     def test_some_indices(self) -> None:
@@ -261,7 +261,7 @@ class TestCollate:
             ([None, None], TypeError, "samples hold NoneType"),
             ([np.zeros(2), np.zeros(3)], ValueError, r"shapes \[\(2,\), \(3,\)\]; pad them"),
             ([(1, 2), (1,)], ValueError, r"\[1, 2\] parts"),
-            ([np.array("a")], TypeError, "no tensors"),
+            ([np.array("a")], TypeError, "cannot become tensors"),
             ([sg.zeros(2), sg.zeros(3)], ValueError, "stack"),
             ([{"a": 1}, {"b": 1}], KeyError, "a"),
         ],

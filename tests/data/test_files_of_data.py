@@ -255,7 +255,7 @@ def test_what_is_no_mapped_array_is_said(content: str, tmp_path: Path) -> None:
         np.savez(path.open("wb"), np.zeros(3))
     if content == "shorter":
         os.truncate(path, 200)
-    with pytest.raises(sg.FileFormatError, match=r"ArrayDataset: .* is no \.npy file that can be mapped") as error:
+    with pytest.raises(sg.FileFormatError, match=r"ArrayDataset: .* is not a \.npy file that can be mapped") as error:
         ArrayDataset(tmp_path if content == "folder" else path)
     assert "\n" not in str(error.value)
 

@@ -19,7 +19,7 @@ IsLeaf = Callable[[Any], bool] | None
 
 
 class NodeDef(NamedTuple):
-    """How containers of one type are taken apart and put together."""
+    """How containers of one type are flattened and rebuilt."""
 
     type: Any
     flatten_fn: Flatten
@@ -42,7 +42,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {}
 
 
 def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
-    """From now on objects of that very type are containers.
+    """Registers objects of exactly this type as containers.
 
     Args:
         flatten_fn: object -> (its parts, what else it needs).
@@ -81,7 +81,7 @@ register_pytree_node(namedtuple, lambda x: (x, type(x)), lambda values, kind: ki
 
 
 class TreeSpec:
-    """What a nest is, without its leaves.
+    """The structure of a nest, without its leaves.
 
     Attributes:
         type: of the container; None for a leaf.

@@ -45,12 +45,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """Seconds of a run, in the middle of the blocks."""
+        """Seconds of a run, the median of the blocks."""
         return self._at(0.5)
 
     @property
     def iqr(self) -> float:
-        """How far apart a quarter and three quarters of the blocks are."""
+        """The distance between the first and the third quartile of the blocks."""
         return self._at(0.75) - self._at(0.25)
 
     def _at(self, part: float) -> float:
@@ -111,7 +111,7 @@ class Timer:
     def _block(self, number: int) -> float:
         begin = self._timer()
         for _ in range(number):
-            kept = eval(self._run, self._globals)  # a result that nobody has is not computed
+            kept = eval(self._run, self._globals)  # a result that nobody holds is not computed
             synchronize()
             del kept
         return (self._timer() - begin) / number
@@ -122,7 +122,7 @@ class Timer:
         return Measurement([self._block(number)], number, self._title, self._description)
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Blocks of runs until the time is over."""
+        """Blocks of runs until the time is up."""
         number = max(1, int(min_run_time / 20 / max(self._block(2), 1e-9)))
         times, end = [self._block(number)], self._timer() + min_run_time
         while self._timer() < end:
@@ -134,7 +134,7 @@ class Timer:
     def adaptive_autorange(
         self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0, callback: Any = None
     ) -> Measurement:
-        """blocked_autorange() for longer and longer, until the middle half of the blocks is near enough together."""
+        """blocked_autorange() for longer and longer, until the middle half of the blocks agrees closely enough."""
         while True:
             found = self.blocked_autorange(callback, min_run_time)
             min_run_time *= 4

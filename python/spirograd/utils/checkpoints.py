@@ -22,11 +22,11 @@ _NAME = re.compile(r"step-(\d+)\.npz")
 
 
 class Restored(NamedTuple):
-    """Where a training was when it was saved."""
+    """The progress of a training when it was saved."""
 
     step: int  # steps done
     epoch: int  # epochs done
-    extra: Any  # what save() was given as such
+    extra: Any  # the `extra` that save() was given
     path: Path  # of the file
 
 
@@ -64,7 +64,7 @@ def save(
         7
     """
     if step < 0 or keep < 0:
-        raise ValueError(f"save: step is {step} and keep is {keep}; both are 0 or more")
+        raise ValueError(f"save: step is {step} and keep is {keep}; use 0 or more for both")
     states = {name: _state("save", name, thing) for name, thing in objects.items()}
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def save(
 
 
 def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
-    """Restores a training from where it was saved; it then continues with the same bits as without the break.
+    """Restores a training to where it was saved; it continues with the same bits as without the interruption.
 
     Args:
         source: the folder of save(), of which the last whole file is taken; or one file.
@@ -172,7 +172,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Path]:
             return content, path
     except (KeyError, TypeError):
         pass
-    raise FileFormatError(f"restore: {path} holds something else than the state of a training")
+    raise FileFormatError(f"restore: {path} does not hold the state of a training")
 
 
 def _state(op: str, name: str, thing: Any) -> Any:

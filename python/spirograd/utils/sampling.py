@@ -66,6 +66,6 @@ def sample_logits(
 
 
 def _draw(scores: Tensor, generator: Generator | None) -> Tensor:
-    """The highest score after each got noise of Gumbel's distribution: [rows, classes] -> [rows]. One kernel."""
+    """The highest score after adding Gumbel noise to each: [rows, classes] -> [rows]. One kernel."""
     even = rand(scores.shape, generator=generator, device=scores.device)
     return (scores - (-even.log()).log()).argmax(-1)

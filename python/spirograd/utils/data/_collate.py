@@ -52,7 +52,7 @@ def default_convert(data: Any) -> Any:
 def gather(batch: Sequence[Any]) -> Any:
     """default_collate, but with arrays where it has tensors; tensors are stacked where they are."""
     if len(batch) == 0:
-        raise ValueError("default_collate: there is no sample in the batch")
+        raise ValueError("default_collate: the batch has no samples; give at least one")
     first = batch[0]
     for kind, collate in own.items():
         if isinstance(first, kind):
@@ -62,7 +62,7 @@ def gather(batch: Sequence[Any]) -> Any:
     if _is_array(first):
         arrays = [np.asarray(sample) for sample in batch]
         if arrays[0].dtype.kind not in "biufV":  # V: bfloat16
-            raise TypeError(f"default_collate: arrays of {arrays[0].dtype} are no tensors; give collate_fn")
+            raise TypeError(f"default_collate: arrays of {arrays[0].dtype} cannot become tensors; give collate_fn")
         if len({a.shape for a in arrays}) > 1:
             shapes = list(dict.fromkeys(a.shape for a in arrays))
             raise ValueError(f"default_collate: samples have shapes {shapes}; pad them, or give collate_fn")
@@ -78,7 +78,7 @@ def gather(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         lengths = {len(sample) for sample in batch}
         if len(lengths) > 1:
-            raise ValueError(f"default_collate: samples have {sorted(lengths)} parts; give as many in each")
+            raise ValueError(f"default_collate: samples have {sorted(lengths)} parts; give the same number in each")
         parts = [gather(part) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(

@@ -24,7 +24,7 @@ def opened(path: str) -> Any:
     except FileNotFoundError:
         raise
     except Exception as error:  # whatever NumPy raises about a forged header
-        raise FileFormatError(f"ArrayDataset: {path} is no .npy file that can be mapped ({reason(error)})") from None
+        raise FileFormatError(f"ArrayDataset: {path} is not a .npy file that can be mapped ({reason(error)})") from None
     return array
 
 

@@ -93,7 +93,7 @@ class Stream:
             _core._generator_of_thread(generator_before)
 
     def initial_seed(self) -> int:
-        """What it was last seeded with."""
+        """The seed that was last set."""
         return self._own.initial_seed()
 
     def for_arrays(self) -> np.random.Generator:
@@ -174,7 +174,7 @@ class RemoteTraceback(Exception):
 
 
 class Worker:
-    """A thread with its tasks and its answers. Threads never keep a program alive."""
+    """A thread with its tasks and its results. Threads never keep a program alive."""
 
     def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, context: Any) -> None:
         self.info = info
@@ -219,7 +219,7 @@ class Worker:
                     self.process.end()
                 raise RuntimeError(
                     f"DataLoader: worker {self.info.id} gave no batch within {timeout} seconds; "
-                    "allow more in timeout=, or look what the data set waits for"
+                    "raise timeout=, or find out what the data set waits for"
                 ) from None
             if epoch != self.epoch:
                 continue

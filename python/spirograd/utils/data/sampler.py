@@ -1,4 +1,4 @@
-"""Samplers: in which order samples are taken."""
+"""Samplers: the order in which samples are taken."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class RandomSampler(Sampler[int]):
         generator = self.generator or Generator().manual_seed(draw_seed(None))
         count, wanted = len(self.data_source), self.num_samples
         if count == 0 and wanted:
-            raise ValueError(f"RandomSampler: {wanted} samples are wanted of an empty data set")
+            raise ValueError(f"RandomSampler: {wanted} samples cannot be drawn from an empty data set")
         while wanted > 0:
             if self.replacement:
                 some = min(wanted, 1 << 16)
