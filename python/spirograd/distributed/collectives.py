@@ -19,7 +19,7 @@ Tensor = _core.Tensor
 
 
 class ReduceOp(enum.Enum):
-    """How values of several processes become one. MEAN and AVG are the same."""
+    """How the values of several processes are reduced to one. MEAN and AVG are the same."""
 
     SUM = "sum"
     AVG = "avg"
@@ -53,7 +53,7 @@ def _op(op: ReduceOp | str) -> ReduceOp:
     try:
         return ReduceOp("avg" if op.lower() == "mean" else op.lower())
     except ValueError:
-        raise ValueError(f"ReduceOp: no operation {op!r}; sum, mean, avg, min, max or product") from None
+        raise ValueError(f"ReduceOp: {op!r} is not an operation; use sum, mean, avg, min, max or product") from None
 
 
 def _takes_part(group: ProcessGroup) -> bool:
@@ -73,12 +73,12 @@ def _folded(
     """Results of a collective that reduces. For a mean, values are divided before they are added."""
     for x in tensors if op is ReduceOp.AVG else ():
         if not x.is_floating_point():
-            raise TypeError(f"{kind}: the mean of {x.dtype}; use a floating type, or the sum")
+            raise TypeError(f"{kind}: {x.dtype} has no mean; use a floating type, or the sum")
     return list(_exchange(kind, tensors, group, op.value, root, later))
 
 
 def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Those with elements, in an order that is the same everywhere."""
+    """The tensors that have elements, in an order that is the same in all processes."""
     batches: tuple[list[Tensor], list[Tensor]] = ([], [])
     for x in tensors:
         if x.numel():
@@ -99,7 +99,7 @@ def _root(group: ProcessGroup, rank: int, name: str) -> int:
 def all_reduce(
     tensor: Tensor, op: ReduceOp | str = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Replaces a tensor by its sum (mean, minimum ...) over the processes, everywhere.
+    """Replaces a tensor by its sum (mean, minimum ...) over the processes, in each of them.
 
     Args:
         tensor: of the same shape and type in each process; CPU or GPU, any view.
@@ -124,7 +124,7 @@ def all_reduce_coalesced(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """all_reduce() of several tensors, of any shapes and types, in one hand-over."""
+    """all_reduce() of several tensors, of any shapes and types, in one exchange."""
     where, how = group or world(), _op(op)
     if _takes_part(where):
         for batch in _by_device(tensors):
@@ -139,7 +139,7 @@ def broadcast(tensor: Tensor, src: int = 0, group: ProcessGroup | None = None, a
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], src: int = 0, group: ProcessGroup | None = None) -> None:
-    """broadcast() of several tensors in one hand-over."""
+    """broadcast() of several tensors in one exchange."""
     where = group or world()
     root = _root(where, src, "broadcast")
     if _takes_part(where):
@@ -303,7 +303,7 @@ def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int =
 def _other(group: ProcessGroup, rank: int, name: str) -> int:
     member = _root(group, rank, name)
     if member == group.rank:
-        raise ValueError(f"{name}: process {rank} is this one; name another")
+        raise ValueError(f"{name}: process {rank} is this process; name another one")
     return member
 
 

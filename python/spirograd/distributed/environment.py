@@ -16,7 +16,7 @@ def _first(names: tuple[str, ...]) -> int | None:
             try:
                 return int(value)
             except ValueError:
-                raise ValueError(f"init_process_group: {name} is {value!r}, no whole number") from None
+                raise ValueError(f"init_process_group: {name} is {value!r}, which is not a whole number") from None
     return None
 
 

@@ -62,7 +62,7 @@ def _seconds(timeout: float | datetime.timedelta | None) -> float:
         except ValueError:
             seconds = math.nan
         if not 0 < seconds < math.inf:
-            raise ValueError(f"SPIROGRAD_COLLECTIVE_TIMEOUT: {text!r} is no positive number of seconds; write one")
+            raise ValueError(f"SPIROGRAD_COLLECTIVE_TIMEOUT: {text!r} is not a positive number of seconds; write one")
         return seconds
     seconds = timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else float(timeout)
     if not seconds > 0:
@@ -134,12 +134,12 @@ def _note_error(kind: type[BaseException], error: BaseException, trace: Tracebac
 
 
 def _at_exit() -> None:
-    """Says that this process takes part no more, so that nobody waits for it; with MPI's own end if all is well."""
+    """Tells the others that this process no longer takes part, so that nobody waits for it; ends MPI if all is well."""
     global _last_error
     if not _last_error:
         try:
             _core._exchange_finish()
-        except Exception as error:  # there is nobody left to raise it to
+        except Exception as error:  # nobody is left to catch it
             _last_error = f"{type(error).__name__}: {error}"
             print(f"distributed: the last collective failed: {_last_error}", file=sys.stderr)
     well = not _last_error and not _left_alone and not _core._groups_broken()
@@ -159,7 +159,7 @@ def _note_death(*_: Any) -> None:
 
 
 def _survive() -> None:
-    """MPICH's mpiexec tells processes that another has died by SIGUSR1, which would end them without a word."""
+    """MPICH's mpiexec tells processes that another has died by SIGUSR1, which would end them silently."""
     if sys.platform == "win32":
         return
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
@@ -169,7 +169,7 @@ def _survive() -> None:
 def _open(communicator: Any, ranks: tuple[int, ...], seconds: float) -> int:
     """The group's number in the core."""
     mpi = _mpi()
-    here = os.environ.get("NCCL_HOSTID") or socket.gethostname()  # what NCCL takes for a machine
+    here = os.environ.get("NCCL_HOSTID") or socket.gethostname()  # what NCCL regards as one machine
     places = communicator.allgather((here, os.getpid()))
     return _core._group_open(
         mpi.__file__,
@@ -227,7 +227,7 @@ def init_process_group(
         raise RuntimeError("init_process_group: called twice; call destroy_process_group() first")
     names = {"auto", "mpi", "nccl", "gloo"}
     if backend not in names:
-        raise ValueError(f"init_process_group: no backend {backend!r}; choose one of {sorted(names)}")
+        raise ValueError(f"init_process_group: {backend!r} is not a backend; choose one of {sorted(names)}")
     if init_method not in (None, "env://"):
         raise ValueError(f"init_process_group: init_method {init_method!r}; processes find each other through MPI")
     seconds = _seconds(timeout)
@@ -245,7 +245,7 @@ def init_process_group(
         mine, size = communicator.rank, communicator.size
         if size != asked:
             raise _core.DistributedError(
-                f"init_process_group: {asked} processes are asked for and MPI has {size}; start them with "
+                f"init_process_group: world_size is {asked}, and MPI has {size} processes; start them with "
                 f"mpiexec -n {asked} of the MPI that mpi4py uses, or with srun --mpi=pmi2 (MPICH) or pmix (Open MPI)"
             )
     if rank >= 0 and rank != mine:
@@ -281,7 +281,7 @@ def _number(device: _core.Device | str | int) -> int:
         return device
     known = _core.Device(device) if isinstance(device, str) else device
     if known.kind != "gpu":
-        raise ValueError(f"init_process_group: device_id={device}, which is no GPU")
+        raise ValueError(f"init_process_group: device_id is {device}, which is not a GPU; name a GPU")
     return known.index
 
 
@@ -289,8 +289,8 @@ _NO_CUDA = "there is no CUDA device to use"
 
 
 def _use_nccl(group: int, gpu: int, backend: str) -> tuple[str, bool]:
-    """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not, and whether the group can be
-    used all the same."""
+    """Sends tensors on GPUs through NCCL if all processes of the group can. Returns why not, and whether the group can
+    be used all the same."""
     lacks, library = "", nccl.find()
     if backend == "auto" and (not nccl.has_driver() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
         lacks = _NO_CUDA
@@ -393,12 +393,12 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     everyone = world()
     members = tuple(everyone.ranks if ranks is None else sorted(int(r) for r in ranks))
     if len(set(members)) != len(members) or not set(members) <= set(everyone.ranks) or not members:
-        raise ValueError(f"new_group: ranks {list(members)} of {everyone.size()} processes; name each once")
+        raise ValueError(f"new_group: ranks are {list(members)} of {everyone.size()} processes; name each once")
     mine = members.index(everyone.rank) if everyone.rank in members else -1
     seconds = everyone.timeout if timeout is None else _seconds(timeout)
     if everyone.communicator is None:
         return ProcessGroup(members, mine, seconds)
-    _core._exchange_finish()  # the others, too, come here after it
+    _core._exchange_finish()  # as the other processes do before they come here
     communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
     if mine < 0:
         return ProcessGroup(members, mine, seconds)

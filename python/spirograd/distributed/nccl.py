@@ -1,4 +1,4 @@
-"""Where NCCL's library is, and what it is told before it starts."""
+"""Where NCCL's library is, and the settings that it gets before it starts."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def has_driver() -> bool:
 
 
 def pin() -> None:
-    """Has sums of the same processes give the same bits each time. Before the first communicator."""
+    """Makes sums over the same processes give the same bits each time. Before the first communicator."""
     for name, value in PINNED.items():
         os.environ.setdefault(name, value)
