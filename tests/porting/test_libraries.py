@@ -51,7 +51,8 @@ def refused(change):
             f.get_tensor("x")
         except spirograd.FileFormatError as error:
             return str(error)
-assert refused(lambda f: os.truncate(path, 1000)) == "safe_open: the file was cut while it was open; open it again"
+cut = refused(lambda f: os.truncate(path, 1000))
+assert cut == "safe_open: the file was truncated while it was open; open it again"
 open(path, "wb").write(data.replace(b"F32", b"U32"))
 assert refused(lambda f: None) == "safe_open: a tensor is of type U32, which spirograd does not have"
 """

@@ -36,7 +36,7 @@ def write_archive(stream: BinaryIO, arrays: Mapping[str, Array], texts: Mapping[
             archive.writestr(zipfile.ZipInfo(name), text)
         for name, array in arrays.items():
             if "\0" in name:
-                raise ValueError(f"save: the name {name!r} has a zero in it, which a .npz cannot hold")
+                raise ValueError(f"save: the name {name!r} has a null character, which a .npz cannot hold")
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
@@ -50,7 +50,7 @@ def load_archive(stream: BinaryIO, path: str, at: MapLocation, max_bytes: int | 
         archive = zipfile.ZipFile(stream)
     members = {m.filename: m for m in archive.infolist()}
     if not whole(stream, size, len(archive.infolist())):
-        raise FileFormatError(f"load: {path} has not the members that its end speaks of; it is damaged")
+        raise FileFormatError(f"load: {path} lacks members that its last record lists; it is damaged")
     if len(members) != len(archive.infolist()):
         raise FileFormatError(f"load: {path} has a member twice; it is damaged, or made to deceive")
     if sum(m.compress_size for m in members.values()) > size:
@@ -64,7 +64,7 @@ def load_archive(stream: BinaryIO, path: str, at: MapLocation, max_bytes: int | 
             raise FileFormatError(f"load: {path} has no member {shown(name)}; the file is damaged")
         member = members[name]
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED):
-            raise FileFormatError(f"load: {path}: {shown(name)} is compressed in a way that its kind of file is not")
+            raise FileFormatError(f"load: {path}: {shown(name)} is compressed, which files of this kind are not")
         room.take(member.file_size, shown(name))
         with refusing(path):
             return archive.read(member)
@@ -85,7 +85,7 @@ def load_archive(stream: BinaryIO, path: str, at: MapLocation, max_bytes: int | 
 
 
 def parse_npy(data: bytes, path: str, name: str) -> Array:
-    """The array of a .npy, read-only. No more is allocated than there are bytes."""
+    """The array of a .npy, read-only. Allocates no more than the bytes that are there."""
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
@@ -103,7 +103,7 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data) - start or not dtype.itemsize:
             raise ValueError(f"{len(data) - start:,} bytes are there for {dtype} {list(shape)}")
         return np.frombuffer(data, dtype, offset=start).reshape(shape, order="F" if fortran else "C")
-    except Exception as error:  # whatever NumPy raises about a forged header
+    except Exception as error:  # NumPy may raise anything for a forged header
         what = str(error).partition("\n")[0][:200]
         raise FileFormatError(f"load: {path}: {shown(name)} is not an array that can be read ({what})") from None
 

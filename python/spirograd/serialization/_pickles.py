@@ -118,7 +118,7 @@ Calls: TypeAlias = "dict[str, Callable[..., Any]]"
 def _whole(numbers: Any = ()) -> tuple[int, ...]:
     """A few whole numbers that are not negative."""
     if type(numbers) not in (list, tuple) or len(numbers) > MOST or any(type(n) is not int or n < 0 for n in numbers):
-        raise ValueError("sizes or strides are none")
+        raise ValueError("sizes or strides are invalid")
     return tuple(numbers)
 
 
@@ -130,44 +130,44 @@ def _parameter(view: Any, requires_grad: Any, *_: Any) -> ParameterOf:
 
 def _without_shape(requires_grad: Any = True, place: Any = None, dtype: Any = None) -> WithoutShape:
     if type(requires_grad) is not bool or not (dtype is None or isinstance(dtype, Name)):
-        raise ValueError("a parameter without a shape is not described as such")
+        raise ValueError("the description of a parameter without a shape is invalid")
     return WithoutShape(requires_grad, dtype.name if dtype else None)
 
 
 def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = None) -> Stored:
     words = all(isinstance(word, str) for word in (key, place))
     if kind != "storage" or not isinstance(name, Name) or not words or type(count) is not int or view:
-        raise ValueError("a storage is not described as such")
+        raise ValueError("the description of a storage is invalid")
     return Stored(name.name, key, place, count)
 
 
 def _layout(name: Any) -> str:
     if name not in ("torch.sparse_coo", "torch.sparse_csr"):
-        raise ValueError("a layout is not described as such")
+        raise ValueError("the description of a layout is invalid")
     return str(name)
 
 
 def _sparse(layout: Any, parts: Any, *_: Any) -> Sparse:
     tensors = {"torch.sparse_coo": 2, "torch.sparse_csr": 3}[_layout(layout)]
     if type(parts) is not tuple or len(parts) not in (tensors + 1, 4):
-        raise ValueError("a sparse tensor is not described as such")
+        raise ValueError("the description of a sparse tensor is invalid")
     if not all(isinstance(x, View) for x in parts[:tensors]) or not all(type(x) is bool for x in parts[tensors + 1 :]):
-        raise ValueError("a sparse tensor is not described as such")
+        raise ValueError("the description of a sparse tensor is invalid")
     return Sparse(layout, (*parts[:tensors], _whole(parts[tensors]), *parts[tensors + 1 :]))
 
 
 def _place(kind: Any, index: Any = None) -> DeviceName:
     if not isinstance(kind, str) or not (index is None or type(index) is int):
-        raise ValueError("a device is not described as such")
+        raise ValueError("the description of a device is invalid")
     name = kind if index is None else f"{kind}:{index}"
     if not re.fullmatch(r"[a-z]{1,30}(:[0-9]{1,3})?", name):
-        raise ValueError("a device is not described as such")
+        raise ValueError("the description of a device is invalid")
     return DeviceName(name if kind.startswith("cuda") else "cpu")
 
 
 def _complex(real: Any, imag: Any) -> complex:
     if type(real) is not float or type(imag) is not float:
-        raise ValueError("a complex number is not described as such")
+        raise ValueError("the description of a complex number is invalid")
     return complex(real, imag)
 
 
@@ -177,7 +177,7 @@ def _calls(met: Met, room: Room) -> Calls:
     def view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
         (offset,), size, stride = _whole([offset]), _whole(size), _whole(stride)
         if not isinstance(storage, Stored) or type(requires_grad) is not bool or len(size) != len(stride):
-            raise ValueError("a tensor is not described as such")
+            raise ValueError("the description of a tensor is invalid")
         met.views[storage.key] += 1
         return View(storage, offset, size, stride, requires_grad)
 
@@ -187,13 +187,13 @@ def _calls(met: Met, room: Room) -> Calls:
         room.take(ENTRY * len(pairs), "a dict")
         for pair in pairs:
             if type(pair) not in (list, tuple) or len(pair) != 2:
-                raise ValueError("a dict is not described as such")
+                raise ValueError("the description of a dict is invalid")
             _add(made, [*pair], True)
         return made
 
     def set_of(items: Any = ()) -> set[Any]:
         if type(items) not in (list, tuple):
-            raise ValueError("a set is not described as such")
+            raise ValueError("the description of a set is invalid")
         room.take(ENTRY * len(items), "a set")
         if not all(map(is_key, items)):
             raise _Refused("has a set of other things than text and numbers")
@@ -201,7 +201,7 @@ def _calls(met: Met, room: Room) -> Calls:
 
     def bytes_of(text: Any, encoding: Any) -> bytes:
         if type(text) is not str or encoding != "latin1":
-            raise ValueError("bytes are not described as such")
+            raise ValueError("the description of bytes is invalid")
         room.take(len(text), "bytes")
         return text.encode(encoding)
 
@@ -247,7 +247,7 @@ def follow(stream: BinaryIO, path: str, met: Met, room: Room) -> Any:
         raise FileFormatError(f"load: {path} {error}") from None
     except FileFormatError:  # no room
         raise
-    except Exception as error:  # whatever a made-up list of instructions leads to
+    except Exception as error:  # a forged list of instructions may raise anything
         raise FileFormatError(f"load: {path} is damaged ({reason(error)})") from None
 
 
@@ -302,7 +302,7 @@ def _follow(stream: BinaryIO, met: Met, room: Room) -> Any:
             if isinstance(stack[-1], Instance):
                 stack[-1].state = state
             elif not isinstance(stack[-1], dict):
-                raise _Refused("sets up an object, which could run code; only tensors of PyTorch are read")
+                raise _Refused("sets up an object, which could run code; only PyTorch's tensors are read")
         elif name == "NEWOBJ":
             arguments, kind = stack.pop(), stack.pop()
             stack.append(_new(kind, arguments))
@@ -310,12 +310,12 @@ def _follow(stream: BinaryIO, met: Met, room: Room) -> Any:
             return stack.pop()
         elif name not in ("PROTO", "FRAME"):
             raise _Refused(f"has the instruction {name}; PyTorch did not write it")
-    raise EOFError("the end is missing")
+    raise EOFError("its end is missing")
 
 
 def _last(stack: Sequence[Any], count: int) -> Sequence[Any]:
     if len(stack) < count:
-        raise ValueError("a tuple of too few")
+        raise ValueError("a tuple has too few items")
     return stack[-count:]
 
 
@@ -324,7 +324,7 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
         target.extend(items)
         return
     if not pairs or not isinstance(target, dict):
-        raise ValueError("items for something else")
+        raise ValueError("items belong to an object that takes none")
     for key, value in zip(items[::2], items[1::2], strict=True):
         if not is_key(key):
             raise _Refused(f"has a {type(key).__name__} as a key; use {KEYS}")
@@ -344,16 +344,16 @@ def _new(kind: Any, arguments: Any) -> Instance:
 
 def _arguments(arguments: Any) -> tuple[Any, ...]:
     if type(arguments) is not tuple or len(arguments) > MOST:
-        raise ValueError("arguments are not given as such")
+        raise ValueError("the arguments of a call are invalid")
     return arguments
 
 
 def _called(function: Any, arguments: Any, calls: Calls) -> Any:
     if isinstance(function, Name) and arguments == () and isinstance(known.get().get(function.name), type):
-        return _new(function, arguments)  # how a SimpleNamespace begins
+        return _new(function, arguments)  # a SimpleNamespace that is still empty
     if isinstance(function, Name) and function.name in allowed:
         return Instance(allowed[function.name], arguments)
     if not isinstance(function, Name) or function.name not in calls:
         what = shown(function.name) if isinstance(function, Name) else "an object"
-        raise _Refused(f"calls {what}, which could run code; only tensors of PyTorch are read")
+        raise _Refused(f"calls {what}, which could run code; only PyTorch's tensors are read")
     return calls[function.name](*_arguments(arguments))

@@ -18,7 +18,7 @@ class Room:
     def take(self, count: int, what: str) -> None:
         if count > self.left:
             raise FileFormatError(
-                f"load: {self.path}: {what} becomes {count:,} bytes, and {self.left:,} are left to the file; if it is "
-                "meant to be as large, pass max_bytes="
+                f"load: {self.path}: {what} needs {count:,} bytes, and the file may use {self.left:,} more; if it is "
+                "meant to be that large, pass max_bytes="
             )
         self.left -= count

@@ -34,7 +34,7 @@ from ._pickles import (
 from ._room import Room
 from ._trees import DEPTH
 
-OLD = 0x1950A86A20F9469CFC6C  # what a file begins with that PyTorch wrote before 1.6
+OLD = 0x1950A86A20F9469CFC6C  # files written by PyTorch before 1.6 begin with it
 KINDS = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double")
 ELEMENTS = {
     f"torch.{kind}Storage": RAW if dtype == "bfloat16" else np.dtype(dtype)
@@ -55,7 +55,7 @@ def load_old(data: bytes, path: str, at: MapLocation, room: Room) -> Any:
     """Five pickles: a number, the version, the machine, the object, the keys of the storages; then those storages."""
     stream, met = io.BytesIO(data), Met()
     if follow(stream, path, met, room) != OLD:
-        raise FileFormatError(f"load: {path} is a pickle, which could run code; only tensors of PyTorch are read")
+        raise FileFormatError(f"load: {path} is a pickle, which could run code; only PyTorch's tensors are read")
     _, _, found, keys = (follow(stream, path, met, room) for _ in range(4))
     contents = {}
     for key in keys if isinstance(keys, list) else []:
@@ -75,7 +75,7 @@ class Maker:
 
     def __init__(self, contents: dict[str, bytes], met: Met, path: str, at: MapLocation, room: Room) -> None:
         self.contents, self.views, self.path, self.at, self.room = contents, met.views, path, at, room
-        self.kept: dict[int, Any] = {}  # what stands in several places is made once
+        self.kept: dict[int, Any] = {}  # what occurs several times is made once
         self.memory: dict[str, Tensor] = {}  # whole storages that several tensors are views of
 
     def made(self, x: Any, depth: int) -> Any:
@@ -122,7 +122,7 @@ class Maker:
             arguments, state = self.made(x.arguments, depth), self.made(x.state, depth)
             try:
                 return self.instance(x.make, arguments, state)
-            except Exception as error:  # whatever the program's own class makes of the file's values
+            except Exception as error:  # the program's class may raise anything
                 raise FileFormatError(f"load: {self.path}: an object cannot be made ({reason(error)})") from error
         if isinstance(x, Name):
             found = allowed.get(x.name, known.get().get(x.name))
@@ -149,8 +149,8 @@ class Maker:
                 return sparse_csr_tensor(*parts)
             places, values, size, *last = parts
             return sparse_coo_tensor(places, values, size, is_coalesced=last == [True])
-        except Exception as error:  # whatever shapes that do not fit lead to
-            raise FileFormatError(f"load: {self.path}: a sparse tensor is none ({reason(error)})") from None
+        except Exception as error:  # shapes that do not fit may raise anything
+            raise FileFormatError(f"load: {self.path}: a sparse tensor is invalid ({reason(error)})") from None
 
     def tensor(self, view: View) -> Tensor:
         dtype, data = element(view.storage, self.path), self.contents.get(view.storage.key, b"")
@@ -168,14 +168,14 @@ class Maker:
                 self.memory[view.storage.key] = tensor_of(np.frombuffer(data, dtype), where, self.path, "a tensor")
             try:
                 x = self.memory[view.storage.key].as_strided(view.size, view.stride, view.offset).detach()
-            except Exception as error:  # whatever too many dimensions, or strides of no use, lead to
-                raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
+            except Exception as error:  # too many dimensions, or useless strides, may raise anything
+                raise FileFormatError(f"load: {self.path}: a tensor is invalid ({reason(error)})") from None
             return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x
         strides = [step * dtype.itemsize for step in view.stride]
         try:
             values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
         except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
-            raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
+            raise FileFormatError(f"load: {self.path}: a tensor is invalid ({reason(error)})") from None
         values = np.ascontiguousarray(values).reshape(view.size)
         if dtype.kind == "c":
             z = _core.as_tensor(values, device=where)

@@ -47,7 +47,7 @@ class Pickle:
     def __init__(self) -> None:
         self.code = bytearray(b"\x80\x02")
         self.arrays: list[Array] = []
-        self.numbers: dict[int, int] = {}  # of tensors that were met, in the memory of the one who reads
+        self.numbers: dict[int, int] = {}  # of tensors seen before, in the reader's memory
         self.kept: list[Any] = []  # so that no two of them have one id
         self.places: dict[Any, int] = {}  # of arrays, by their address and type
 
@@ -150,7 +150,7 @@ class Pickle:
             self.met(x)
 
     def met(self, x: Any) -> None:
-        """Numbers what was made, for when it stands somewhere else too."""
+        """Numbers what was made, in case it occurs again."""
         self.numbers[id(x)] = len(self.numbers)
         self.code += b"r" + struct.pack("<I", self.numbers[id(x)])
         self.kept.append(x)

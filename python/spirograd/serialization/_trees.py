@@ -21,7 +21,7 @@ PARTS = 1000  # of a key that is a tuple
 
 
 def to_text(obj: Any) -> tuple[bytes, list[Array]]:
-    """How obj is nested, and the arrays in it."""
+    """The structure of obj, and the arrays in it."""
     writer = Writer()
     tree = writer.tree(obj, "obj", 0)
     document = {"format": "spirograd", "version": VERSION, "tree": tree}
@@ -48,7 +48,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
-        self.numbers: dict[int, int] = {}  # of objects that were met
+        self.numbers: dict[int, int] = {}  # of objects seen before
         self.kept: list[Any] = []  # so that no two of them have one id
 
     def tree(self, x: Any, where: str, depth: int) -> Any:
@@ -111,7 +111,7 @@ def refused(op: str, where: str, x: Any) -> TypeError:
 
 
 def is_key(x: Any) -> bool:
-    """Whether it can be a key. A file chooses the keys, so what would take long to hash or to tell apart is none."""
+    """Whether it can be a key. A file chooses the keys, so values that take long to hash or to compare are refused."""
     parts = [x]
     for _ in range(PARTS):
         if not parts:
@@ -153,7 +153,7 @@ class Reader:
             return self.once(kind, value, where, lambda a: self.numbers(a).copy())
         if kind == "scalar":
             return self.once(kind, value, where, lambda a: self.numbers(a)[()])
-        raise self.bad(where, f"is of the kind {str(kind)[:20]!r}, or not written as such")
+        raise self.bad(where, f"has the kind {str(kind)[:20]!r}, which is unknown or does not fit its content")
 
     def pairs(self, pairs: list[Any], where: str, depth: int) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
@@ -162,7 +162,7 @@ class Reader:
                 raise self.bad(where, "has an entry that is not a pair")
             key = self.tree(pair[0], where, depth + 1)
             if not is_key(key) or key in made:
-                raise self.bad(where, f"has the key {str(key)[:40]!r}, which is none or there twice")
+                raise self.bad(where, f"has the key {str(key)[:40]!r}, which is invalid or occurs twice")
             made[key] = self.tree(pair[1], inside(where, key), depth + 1)
         return made
 

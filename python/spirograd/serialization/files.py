@@ -129,7 +129,7 @@ def savez(f: File, *args: Any, **kwargs: Any) -> None:
     """
     named = {f"arr_{i}": x for i, x in enumerate(args)}
     if twice := named.keys() & kwargs.keys():
-        raise ValueError(f"savez: the name {min(twice)} is that of an argument without a name; choose another one")
+        raise ValueError(f"savez: the name {min(twice)} belongs to an argument without a name; choose another one")
     arrays = {name: values_of("savez", name, x) for name, x in {**named, **kwargs}.items()}
     with written(f) as stream:
         write_archive(stream, arrays)

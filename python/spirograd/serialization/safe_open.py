@@ -102,6 +102,6 @@ class _Slice:
         self._of._file.seek(self._of._start + first)
         data = self._of._file.read(last - first)
         if len(data) != last - first:
-            raise FileFormatError("safe_open: the file was cut while it was open; open it again")
+            raise FileFormatError("safe_open: the file was truncated while it was open; open it again")
         values = np.frombuffer(data, "V2" if dtype == "bfloat16" else dtype).reshape(self._entry["shape"])[key]
         return tensor_of(np.ascontiguousarray(values).reshape(values.shape), self._of._device, "the file", "a tensor")
