@@ -2,17 +2,11 @@
 #include "kernel/grouped.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/round.hpp"
 
 namespace sg {
 namespace {
-
-int64_t setting(const char* name, int64_t usual) {
-  const char* text = std::getenv(name);
-  return text ? std::atoll(text) : usual;
-}
 
 // What a thread holds: rows of some columns, of so many outputs.
 struct ThreadBlock {
@@ -59,12 +53,13 @@ struct Pieces {
 Pieces pieces_of(const GroupedConvolution& c) {
   constexpr int64_t kGroups = 1056;                         // eight for each processor of an H200
   constexpr int64_t kFewColumns = 1024, kLeastColumns = 4;  // of a channel, of a thread
-  Pieces s{.block = block_of(c, setting("GROUPED_WEIGHT_ROWS", 8), setting("GROUPED_SUMS", 64))};
+  constexpr int64_t kMostRows = 8, kMostSums = 64;
+  Pieces s{.block = block_of(c, kMostRows, kMostSums)};
   s.columns = c.images * divide_up(c.result[0], s.block.rows) * c.result[1];
-  s.threads = s.columns < kFewColumns ? 64 : setting("GROUPED_WEIGHT_THREADS", 128);
+  s.threads = s.columns < kFewColumns ? 64 : 128;
   const int64_t sums = c.groups * divide_up(c.outputs, s.block.outputs) * c.channels;
   const int64_t most = std::max<int64_t>(s.columns / (kLeastColumns * s.threads), 1);
-  s.each = divide_up(s.columns, std::clamp(setting("GROUPED_PIECES", kGroups) / sums, int64_t{1}, most));
+  s.each = divide_up(s.columns, std::clamp(kGroups / sums, int64_t{1}, most));
   s.pieces = divide_up(s.columns, s.each);
   return s;
 }
@@ -74,8 +69,9 @@ Pieces pieces_of(const GroupedConvolution& c) {
 GroupedLaunch launch_correlation(const GroupedConvolution& c, DType dtype) {
   int64_t up[2] = {1, 1}, step[2] = {1, 1}, shift[2] = {}, origin[2] = {};
   for (int d = 0; d < 2; ++d) (c.spreads ? up : step)[d] = c.stride[d];
-  ThreadBlock b = block_of(c, setting("GROUPED_ROWS", c.taps() > 9 ? 14 : 8), setting("GROUPED_WEIGHTS", 36));
-  if (b.walks) b.rows = round_up(b.rows, up[0]), b.columns = round_up(setting("GROUPED_COLUMNS", 1), up[1]);
+  constexpr int64_t kMostRows = 4, kColumns = 2, kMostWeights = 36, kThreads = 128;  // the quickest on an H200
+  ThreadBlock b = block_of(c, kMostRows, kMostWeights);
+  if (b.walks) b.rows = round_up(b.rows, up[0]), b.columns = round_up(std::min(kColumns, c.result[1]), up[1]);
   // Results begin `shift` before the first one, so that the first of each thread meets the same taps.
   for (int d = 0; d < 2 && b.walks; ++d) {
     shift[d] = ((-c.before[d]) % up[d] + up[d]) % up[d];
@@ -93,7 +89,7 @@ GroupedLaunch launch_correlation(const GroupedConvolution& c, DType dtype) {
   out.source = text_of(c, b, dtype) + constant_pair("kStep", step[0], step[1]) + constant_pair("kUp", up[0], up[1]) +
                constant("kColumns", b.columns) + "const bool kReversed = " + (c.reversed ? "true" : "false") +
                ";\n#include \"grouped_correlate.glsl\"\n";
-  out.threads = setting("GROUPED_THREADS", 128);
+  out.threads = kThreads;
   out.groups = divide_up(all, out.threads);
   return out;
 }

@@ -1,6 +1,5 @@
 // Convolutions with few channels a group: docs/decisions/062-few-channels-a-group.md.
 #include <algorithm>
-#include <cstdlib>
 
 #include "ops/convolution.hpp"
 #include "ops/grouped.hpp"
@@ -8,12 +7,12 @@
 namespace sg::convolution {
 
 bool through_groups(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g) {
-  static const char* text = std::getenv("GROUPED_CHANNELS");
-  static const int64_t kMostChannels = text ? std::atoll(text) : 32;  // of a group: more fill the tiles of a product
   const DType t = image.dtype();
   if (!image.device().is_gpu() || g.groups == 1 || other.dtype() != t) return false;
   if (t != DType::float32 && t != DType::float16 && t != DType::bfloat16) return false;
-  if (std::max(image.shape()[1], outputs) > kMostChannels * g.groups) return false;
+  // More fill the tiles of products, and of halves the fragments of matrix units.
+  const int64_t most = t == DType::float32 ? 16 : 8;
+  if (std::max(image.shape()[1], outputs) > most * g.groups) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
   for (int d = 0; d < 2; ++d) {
     if (std::max({g.kernel[d], g.dilation[d], g.image[d], g.result[d]}) > INT16_MAX || g.stride[d] > UINT8_MAX)

@@ -86,8 +86,10 @@ def test_each_is_one_launch(weight: tuple[int, ...], stride: int, gpu: sg.Device
     assert by_weight.name == "grouped_weights" and is_grouped(by_weight)
 
 
-def test_many_channels_a_group_are_products(gpu: sg.Device) -> None:
-    y = sg.conv2d(made((1, 80, 4, 4), 1).to(gpu), made((80, 40, 3, 3), 2).to(gpu), groups=2)
+@pytest.mark.parametrize(("channels", "dtype"), [(17, sg.float32), (9, sg.bfloat16)], ids=str)
+def test_many_channels_a_group_are_products(channels: int, dtype: sg.dtype, gpu: sg.Device) -> None:
+    x, w = made((1, 2 * channels, 4, 4), 1), made((2 * channels, channels, 3, 3), 2)
+    y = sg.conv2d(x.to(dtype).to(gpu), w.to(dtype).to(gpu), groups=2)
     assert not any(is_grouped(step) for step in y.plan())
 
 
