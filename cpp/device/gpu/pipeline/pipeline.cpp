@@ -34,8 +34,8 @@ std::string hex_words(const std::vector<uint32_t>& words) {
 }
 
 constexpr size_t kMostThreads = 16;
-constexpr std::chrono::milliseconds kSlice{2};
-constexpr std::chrono::seconds kPatience{2};  // before whoever waits is told
+constexpr std::chrono::milliseconds kWaitSlice{2};
+constexpr std::chrono::seconds kQuietWait{2};  // before whoever waits is told
 
 // Calls work(0) to work(count - 1) on several threads, and begins no more when the process ends. `work` must not throw.
 // The caller waits, and calls waiting() now and then, unless there are no threads.
@@ -63,7 +63,7 @@ void at_once(size_t count, Work work, Waiting waiting) {
     left -= std::min({count, cores, kMostThreads}) - helpers.size();
     take();
   }
-  for (std::unique_lock lock(mutex); !ended.wait_for(lock, kSlice, [&] { return left == 0; });) waiting();
+  for (std::unique_lock lock(mutex); !ended.wait_for(lock, kWaitSlice, [&] { return left == 0; });) waiting();
   for (std::thread& t : helpers) t.join();
 }
 
@@ -87,7 +87,7 @@ class Told {
 
  private:
   const size_t all_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPatience;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kQuietWait;
   bool told_ = false;
 };
 
@@ -304,7 +304,7 @@ void Pipelines::compile(const Later& kernels) const {
         std::ranges::count_if(kernels, [](const auto& m) { return m->done.load(std::memory_order_acquire); }));
   };
   at_once(kernels.size(), [&](size_t i) { compile(*kernels[i]); }, [&] { told.now(done); });
-  for (; done() < kernels.size() && process_ends == ended; told.now(done)) std::this_thread::sleep_for(kSlice);
+  for (; done() < kernels.size() && process_ends == ended; told.now(done)) std::this_thread::sleep_for(kWaitSlice);
 }
 
 void Pipelines::keep(const Later& kernels) {
