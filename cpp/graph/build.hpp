@@ -33,8 +33,9 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b, bool wide = 
 // Strides are over the dimensions folded, batch, m, n..., k..., eight at most; folded may be left out. The result is
 // contiguous in that order and has the shape `result`. Records nothing for gradients.
 //
-// A window (CPU only): b is an image with zeros around it. Of its strides, those of the last two sizes of n and of k are
-// in the plane of top, left, height, width, rows, pitch; each image is in order, its rows `row` apart.
+// A window: b is an image with zeros around it. Of its strides, those of the last two sizes of n and of k are in the plane
+// of top, left, height, width, rows, pitch; each image is in order, its rows `row` apart. On a GPU it is contiguous, and
+// of a convolution with few channels a group.
 struct Contraction {
   Dims leading;  // folded, batch, m, or batch, m
   Dims n, k;

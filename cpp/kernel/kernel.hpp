@@ -28,8 +28,8 @@ struct Product {
   int64_t b_batch = 0, b_k = 0, b_n = 0, b_offset = 0;
   bool a_aligned = true, b_aligned = true;  // the run-time parts of their addresses are multiples of 16 bytes
   Digits columns, inner;                    // of n (columns.a is not used) and k; b has strides in both or in none
-  int64_t b_m = 0;                          // CPU: each row of a has its own b: channels that are convolved one by one
-  Window window;                            // CPU: through which b is seen, when its pitch is not 0
+  int64_t b_m = 0;                          // each row of a has its own b: channels that are convolved one by one
+  Window window;                            // through which b is seen, when its pitch is not 0
   int64_t folded = 1, b_folded = 0;  // batch number = number in folded * (batch / folded) + the rest, which has a_batch
   Precision precision = Precision::highest;  // what the program asks for
   // An operand once more, in scaled halves for matrix units: element * 2^-exponent of its row of a or column of b. Two
