@@ -85,6 +85,21 @@ def test_each_index_is_sorted_once() -> None:
     np.testing.assert_array_equal(layer.x.grad.cpu().numpy(), gradient)
 
 
+def test_a_dropped_result_is_computed_without_another_check() -> None:
+    index = sg.tensor(integers(NODES, EDGES), device="gpu")
+    zeros, ones = sg.zeros(NODES, device="gpu"), sg.ones(EDGES, device="gpu")
+
+    def launches() -> list[str]:
+        sg.synchronize()
+        with sg.profiler.profile() as profile:
+            zeros.scatter_add(0, index, ones)
+            sg.synchronize()
+        return [e.name for e in profile.events() if e.category == "kernel"]
+
+    assert launches()[:2] == ["scatter_add", "sort"]
+    assert launches() == ["add_rows_clear", "add_rows", "add_rows", "add_rows", "add"]
+
+
 def test_values_are_those_of_a_new_order() -> None:
     index = sg.tensor(integers(NODES, EDGES), device="gpu")
     values = sg.tensor(floats(EDGES, WIDTH), device="gpu")
