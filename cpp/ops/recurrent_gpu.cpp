@@ -2,7 +2,6 @@
 // facts alone.
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <string>
 
 #include "base/round.hpp"
@@ -12,11 +11,6 @@
 
 namespace sg::recurrent {
 namespace {
-
-int64_t trial(const char* name, int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::atoll(text) : fallback;
-}
 
 constexpr int64_t kMostShared = 48 << 10;
 constexpr int64_t kMeetingBytes = 128;  // so that each has a line of the cache
@@ -53,9 +47,11 @@ Tile choose(const Products& p, const Features& gpu) {
   const int64_t processors = gpu.resident ? gpu.resident : gpu.tiles->processors;
   Tile t{};
   t.thread_rows = std::min<int64_t>(4, power_above(s.batch));
-  // Backward, the state is four times as wide, and is read by as many workgroups as share its rows.
-  t.lane_rows = std::min<int64_t>(p.backward ? trial("RECURRENT_B", 4) : trial("RECURRENT_F", 8),
-                                  power_above(divide_up(s.batch, t.thread_rows)));
+  // Backward, the state is several times as wide, and each workgroup that shares its rows reads it: few rows and many
+  // units, up to sixteen. Measured on an H200.
+  const int64_t row_lanes = power_above(divide_up(s.batch, t.thread_rows));
+  const bool few = s.hidden * divide_up(s.batch, 2 * t.thread_rows) <= 16 * processors;
+  t.lane_rows = std::min<int64_t>(p.backward ? (few ? 2 : 4) : 8, row_lanes);
   const int64_t least_slices = t.thread_rows * (p.unit_each ? 4 : 1);  // a thread has one element at most
   const int64_t wanted = power_above(divide_up(s.hidden * divide_up(s.batch, t.rows()), processors));
   const int64_t most = std::min({int64_t{8}, threads / (t.lane_rows * least_slices), power_above(s.hidden)});
@@ -89,8 +85,7 @@ int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru 
 int64_t ahead(const Tile& t, int64_t depth, bool weights_stay, const Features& gpu) {
   const int64_t fours = divide_up(t.rows() * t.chunk / 4, t.threads()) +
                         (weights_stay ? 0 : divide_up(t.cols() * t.chunk / 4, t.threads()));
-  int64_t n =
-      gpu.software ? 1 : power_below(std::max<int64_t>(1, std::min<int64_t>(trial("RECURRENT_AHEAD", 4), 16 / fours)));
+  int64_t n = gpu.software ? 1 : power_below(std::max<int64_t>(1, std::min<int64_t>(4, 16 / fours)));
   while (divide_up(depth, t.chunk) % n) n /= 2;
   return n;
 }
@@ -141,8 +136,8 @@ void launch_on_gpu(const Node& node, Cell cell, bool backward, const Sizes& s, c
   const int64_t tiles = p.tiles(tile), most = settings.resident;
   const int64_t groups = most ? divide_up(tiles, divide_up(tiles, most)) : tiles;
   const int64_t weight_bytes = tile.cols() * round_up(p.depth, tile.chunk) * 4;
-  const bool weights_stay = trial("RECURRENT_STAY", 1) && most && groups == tiles &&
-                            tile.room_bytes() + weight_bytes <= std::min(e.gpu->shared_bytes, kMostShared);
+  const bool weights_stay =
+      most && groups == tiles && tile.room_bytes() + weight_bytes <= std::min(e.gpu->shared_bytes, kMostShared);
   const int64_t at_once = most ? s.steps : 1;
   CustomKernel kernel = first;
   if (most) kernel.tensors.push_back(add_meetings(divide_up(s.batch, tile.rows()), name, e));

@@ -42,6 +42,7 @@ from ..base.grad_mode import enable_grad
 States = tuple[Tensor, ...]
 
 _STARTED_AT_ONCE = 32  # steps
+_MOST_OF_A_STEP = 1 << 27  # multiplications: kernels of products do more of them in less time on a GPU
 
 
 class Rnn:
@@ -165,9 +166,11 @@ def _walk(order: range, x: Tensor) -> Iterator[int]:
         yield t
 
 
-def _is_one_operation(kind: Kind, x: Tensor, bias: Tensor | None) -> bool:
+def _is_one_operation(kind: Kind, x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     """Whether the core does all steps as one operation."""
     on_cpu = x.device.kind == "cpu"
+    if not on_cpu and x.shape[1] * weight.numel() > _MOST_OF_A_STEP:
+        return False
     types = (float32, float64) if on_cpu else (float32, float16, bfloat16)
     cell = isinstance(kind, Lstm) or not on_cpu
     return cell and x.dtype in types and (bias is None or isinstance(kind, Gru)) and x.numel() > 0
@@ -213,7 +216,7 @@ def _forward(
     kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
 ) -> tuple[list[Tensor], tuple[tuple[States, States], States]]:
     """h of all steps and the other last states; for gradients, the states around each step, and the kept values."""
-    if _is_one_operation(kind, x, bias):
+    if _is_one_operation(kind, x, weight, bias):
         made, kept = _all_steps(kind, reverse, x, weight, bias, states, keep)
         sides = [(m[1:], m[:-1]) if reverse else (m[:-1], m[1:]) for m in made]
         before, after = (tuple(s) for s in zip(*sides, strict=True))
@@ -259,7 +262,7 @@ class Recurrence(Function):
         kind, reverse = ctx.kind, ctx.reverse
         if is_grad_enabled():
             return _step_by_step(kind, reverse, (x, weight, bias, *states), (dy, *carried))
-        if _is_one_operation(kind, x, bias):
+        if _is_one_operation(kind, x, weight, bias):
             dy = zeros_like(after[0]) if dy is None else dy
             dx, of_products, firsts = _all_gradients(kind, reverse, dy, carried, weight, (before, after), kept)
             flat = of_products.flatten(0, 1)
