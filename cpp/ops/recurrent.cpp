@@ -1,6 +1,8 @@
 // GRU and plain recurrent layers as one operation for all steps of a layer, on a GPU, and what lstm.cpp shares with them.
 #include "ops/recurrent.hpp"
 
+#include <functional>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "ops/convolution.hpp"
@@ -32,10 +34,13 @@ Tensor in_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : contiguous(x)
 namespace {
 using namespace recurrent;
 
-void check_on_gpu(const char* op, const Tensor& x) {
+void check_on_gpu(const char* op, const Tensor& x, std::initializer_list<std::reference_wrapper<const Tensor>> others) {
   if (!x.device().is_gpu() || !is_float(x.dtype()) || x.dtype() == DType::float64)
     fail<TypeError>(op, std::string("there is no kernel for ") + name_of(x.dtype()) + " on " + x.device().str(),
                     "use float32 or a half type on a GPU");
+  for (const Tensor& other : others)
+    if (other.dtype() != x.dtype())
+      fail<TypeError>(op, std::string(name_of(x.dtype())) + " and " + name_of(other.dtype()), "use one type");
 }
 
 // The parts of a result, one behind the other.
@@ -102,7 +107,7 @@ const OpInfo RnnGradientResident = resident_row("rnn_gradient_resident", kRnnGra
 
 std::vector<Tensor> gru(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Tensor& h,
                         bool reverse, bool keep) {
-  check_on_gpu("gru", x);
+  check_on_gpu("gru", x, {weight, h, bias ? *bias : h});
   const int64_t steps = x.shape()[0], batch = x.shape()[1], hidden = x.shape()[2] / 3;
   const Dims states = {steps + 1, batch, hidden}, gates = {keep ? steps : 0, batch, 4 * hidden};
   const int64_t resident = resident_for(x);
@@ -115,7 +120,7 @@ std::vector<Tensor> gru(const Tensor& x, const Tensor& weight, const std::option
 
 std::vector<Tensor> gru_gradient(const Tensor& dh, const Tensor& weight, const Tensor& before, const Tensor& gates,
                                  bool reverse) {
-  check_on_gpu("gru_gradient", dh);
+  check_on_gpu("gru_gradient", dh, {weight, before, gates});
   const Dims state = {dh.shape()[1], dh.shape()[2]}, rows = {dh.shape()[0], state[0], 3 * state[1]};
   const int64_t resident = resident_for(dh);
   const Tensor all =
@@ -126,14 +131,14 @@ std::vector<Tensor> gru_gradient(const Tensor& dh, const Tensor& weight, const T
 }
 
 Tensor rnn(const Tensor& x, const Tensor& weight, const Tensor& h, bool relu, bool reverse) {
-  check_on_gpu("rnn", x);
+  check_on_gpu("rnn", x, {weight, h});
   const int64_t resident = resident_for(x);
   return custom_kernel(resident ? ops::RnnResident : ops::Rnn, {in_rows(x), contiguous(weight), contiguous(h)},
                        {x.shape()[0] + 1, x.shape()[1], x.shape()[2]}, x.dtype(), Settings{reverse, 1, resident, relu});
 }
 
 Tensor rnn_gradient(const Tensor& dh, const Tensor& weight, const Tensor& after, bool relu, bool reverse) {
-  check_on_gpu("rnn_gradient", dh);
+  check_on_gpu("rnn_gradient", dh, {weight, after});
   const int64_t resident = resident_for(dh);
   return custom_kernel(resident ? ops::RnnGradientResident : ops::RnnGradient,
                        {in_rows(dh), contiguous(transpose(weight, 0, 1)), contiguous(after)}, dh.shape(), dh.dtype(),

@@ -121,6 +121,16 @@ def test_workgroups_that_wait_for_each_other_take_one_launch_for_all_steps(
         assert alone - launches <= 6 and both - 2 * launches <= 16
 
 
+def test_the_core_refuses_several_types_and_those_without_a_kernel() -> None:
+    x, weight, h = (sg.ones(*shape, device="gpu") for shape in ((3, 2, 12), (12, 4), (2, 4)))
+    with pytest.raises(TypeError, match="gru: float32 and float16; use one type"):
+        sg._core._gru(x, weight, weight.half()[:, 0], h, False, False)
+    with pytest.raises(TypeError, match="rnn: float32 and bfloat16; use one type"):
+        sg._core._rnn(x, weight, h.bfloat16(), False, False)
+    with pytest.raises(TypeError, match="rnn: there is no kernel for float32 on cpu"):
+        sg._core._rnn(x.cpu(), weight.cpu(), h.cpu(), False, False)
+
+
 def test_workgroups_that_are_not_all_there_are_an_error(run_python: Callable[..., str]) -> None:
     code = """
         import spirograd as sg
