@@ -87,7 +87,9 @@ SKIPPED: dict[str, str] = {
     **dict.fromkeys(["data_ptr", "storage_offset"], "memory"),
     **dict.fromkeys(["get_default_dtype", "set_default_dtype"], "state of the process"),
     **dict.fromkeys(["get_float32_matmul_precision", "set_float32_matmul_precision"], "state of the process"),
-    **dict.fromkeys(["get_default_device", "set_default_device", "is_grad_enabled"], "state of the process"),
+    **dict.fromkeys(
+        ["get_default_device", "set_default_device", "is_grad_enabled", "is_inference"], "state of the process"
+    ),
     **dict.fromkeys(["device", "empty_cache", "synchronize"], "devices"),
     **dict.fromkeys(["is_same_size", "is_tensor", "type"], "says what a tensor of the own library is"),
 }
