@@ -123,7 +123,9 @@ def compiling(done: int, total: int) -> None:
     global _kernels
     if _kernels is None:
         _kernels = Progress(total, "compiling kernels")
-        _kernels.note = f"once; they are kept in {folder}" if (folder := _core._cache_folder()) else "SPIROGRAD_CACHE is 0"
+        _kernels.note = (
+            f"once; they are kept in {folder}" if (folder := _core._cache_folder()) else "SPIROGRAD_CACHE is 0"
+        )
     _kernels.total = max(total, done)
     _kernels.advance(done - _kernels.done)
     if done >= total:

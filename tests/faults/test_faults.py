@@ -79,8 +79,9 @@ def test_a_call_that_fails_costs_an_error_and_nothing_else(programs: list[str], 
 def test_a_kernel_that_is_compiled_later_may_fail_once(run_python: Run, call: int) -> None:
     run_faulty(
         run_python,
+        f'CALL = "vkCreateComputePipelines@{call}=OUT_OF_DEVICE_MEMORY"'
         """
-_core._set_faults("vkCreateComputePipelines@%d=OUT_OF_DEVICE_MEMORY")
+_core._set_faults(CALL)
 got = sg.linspace(0.5, 2, 7, device=gpu)
 for _ in range(12):
     got = (got.sin() + got.cumsum(0)).cos() * got.softmax(0)
@@ -90,8 +91,7 @@ want = sg.linspace(0.5, 2, 7)
 for _ in range(12):
     want = (want.sin() + want.cumsum(0)).cos() * want.softmax(0)
 assert max(abs(a - b) for a, b in zip(got, want.tolist())) < 1e-5, (got, want)
-"""
-        % call,
+""",
         SPIROGRAD_CUT="2",
         SPIROGRAD_CACHE="0",
     )

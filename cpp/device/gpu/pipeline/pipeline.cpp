@@ -335,7 +335,7 @@ Pipelines::Later Pipelines::make_later(const std::vector<Lowered>& kernels) {
   return later;
 }
 
-bool Pipelines::arrived(const Later& kernels, Count DeviceStats::*counter) {
+bool Pipelines::arrived(const Later& kernels, Count DeviceStats::* counter) {
   for (const auto& m : kernels)
     if (!m->done.load(std::memory_order_acquire)) return false;
   for (const auto& m : kernels)

@@ -37,7 +37,7 @@ class Pipelines {
 
   // Compiles the kernels that are missing in the background.
   Later make_later(const std::vector<Lowered>& kernels);
-  bool arrived(const Later& kernels, Count DeviceStats::*counter);  // true: all of them are done; new ones count
+  bool arrived(const Later& kernels, Count DeviceStats::* counter);  // true: all of them are done; new ones count
   glsl::AddressForm addresses() const { return addresses_; }
   bool has(const Lowered& kernel) const { return table_.contains(kernel.shader.get()); }
   void stop(bool wait) { background_.stop(wait); }

@@ -48,7 +48,8 @@ RunArguments Line::Run::arguments() const {
 Pipelines::Later Line::compiling() const {
   Pipelines::Later all;
   for (const Run& run : runs_)
-    if (run.plan->compiling) all.insert(all.end(), run.plan->compiling->later.begin(), run.plan->compiling->later.end());
+    if (run.plan->compiling)
+      all.insert(all.end(), run.plan->compiling->later.begin(), run.plan->compiling->later.end());
   return all;
 }
 

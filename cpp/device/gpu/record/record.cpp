@@ -99,7 +99,8 @@ void CommandRecorder::get_ready(GpuPrepared& plan, const RunArguments& arguments
 
 // Everything that can fail comes before the one call that submits, so a run that fails has changed nothing.
 void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
-  const bool is_ready = arguments.ready && ready_.slot && ready_.after == queue_.submitted() && ready_.count == uploads_.count();
+  const bool is_ready =
+      arguments.ready && ready_.slot && ready_.after == queue_.submitted() && ready_.count == uploads_.count();
   if (!is_ready) get_ready(plan, arguments);
   Slot& slot = *ready_.slot;
   times_.clear();
