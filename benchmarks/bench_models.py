@@ -3,21 +3,24 @@
     python benchmarks/bench_models.py                     # every model whose package is installed, on the first GPU
     python benchmarks/bench_models.py --rows bert,gpt2
 
-The models come from timm and transformers, which get spirograd in PyTorch's place; a row whose package is missing fails
-with a line. A step that reads its loss should take as long as one that does not: the GPU has work while Python records.
-Writes benchmarks/results/models-DATE.json. Close other programs first.
+The models come from timm, transformers and PyTorch Geometric, which get spirograd in place of PyTorch; a row whose
+package is missing fails with a line. PyTorch itself runs the same models in a process of its own, before (its
+convolutions in float32, not TF32). A step that reads its loss should take as long as one that does not: the GPU has
+work while Python records. Writes benchmarks/results/models-DATE.json. Close other programs first.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import spirograd as sg
 from harness import program
-from harness.common import Result, measure
+from harness.common import Result, Timing, measure
 from harness.rows import Context, milliseconds, row
 from spirograd.torch import install
 from spirograd.torch.start import stand_in
@@ -53,12 +56,54 @@ def text_model(kind: str, config: str, batch: int, tokens: int, **sizes: int) ->
     return make
 
 
+def recurrent_model(torch: Any, device: str) -> tuple[Any, Callable[[], Any]]:
+    """A language model of two layers of LSTM with 512 features: 32 texts of 64 words out of 10,000."""
+
+    class Language(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = torch.nn.Embedding(10_000, 256)
+            self.layers = torch.nn.LSTM(256, 512, 2, batch_first=True)
+            self.head = torch.nn.Linear(512, 10_000)
+
+        def forward(self, words: Any) -> Any:
+            return self.head(self.layers(self.words(words))[0])
+
+    net = Language().to(device)
+    words = torch.randint(0, 10_000, (32, 64), device=device)
+    return net, lambda: torch.nn.functional.cross_entropy(net(words).flatten(0, 1), words.flatten())
+
+
+def graph_model(torch: Any, device: str) -> tuple[Any, Callable[[], Any]]:
+    """Three kinds of layers of PyTorch Geometric on 20,000 nodes and 200,000 edges."""
+    layers = importlib.import_module("torch_geometric.nn")
+
+    class Graph(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = layers.GCNConv(128, 256)
+            self.second = layers.GATConv(256, 64, heads=4)
+            self.third = layers.SAGEConv(256, 40)
+
+        def forward(self, x: Any, edges: Any) -> Any:
+            x = torch.relu(self.first(x, edges))
+            return self.third(torch.nn.functional.elu(self.second(x, edges)), edges)
+
+    net = Graph().to(device)
+    x, y = torch.randn(20_000, 128, device=device), torch.randint(0, 40, (20_000,), device=device)
+    edges = torch.randint(0, 20_000, (2, 200_000), device=device)
+    return net, lambda: torch.nn.functional.cross_entropy(net(x, edges), y)
+
+
 MODELS: dict[str, Model] = {
     "resnet50": image_model("resnet50"),
     "efficientnet_b0": image_model("efficientnet_b0"),
+    "convnext_tiny": image_model("convnext_tiny"),
     "mixer_s16": image_model("mixer_s16_224"),
     "bert": text_model("BertForMaskedLM", "BertConfig", 16, 256, num_hidden_layers=6),
     "gpt2": text_model("GPT2LMHeadModel", "GPT2Config", 4, 512),
+    "lstm": recurrent_model,
+    "graph": graph_model,
 }
 
 
@@ -83,15 +128,39 @@ def steps(model: Model, device: str, bf16: bool, read: bool) -> Callable[[], Any
     return run
 
 
+def timings_of(name: str, bf16: bool, turns: dict[str, Any]) -> dict[str, Timing]:
+    """A step that reads its loss, and one that does not."""
+    works = {case: steps(MODELS[name], "cuda", bf16, read) for case, read in ((READ, True), ("does not", False))}
+    return measure(works, calls_inside=STEPS, **turns)
+
+
+def pytorch(name: str, turns: dict[str, Any]) -> int:
+    """Measures PyTorch in this process, which has no stand-in."""
+    importlib.import_module("torch").backends.cudnn.allow_tf32 = False
+    print(json.dumps([{case: vars(t) for case, t in timings_of(name, b, turns).items()} for b in (False, True)]))
+    return 0
+
+
+def beside(name: str, turns: dict[str, Any]) -> list[dict[str, Timing]]:
+    """Timings of PyTorch in float32 and in bfloat16; without it, or without its GPU, none."""
+    command = [sys.executable, __file__, "--pytorch", name, json.dumps(turns)]
+    found = subprocess.run(command, capture_output=True, text=True)
+    if found.returncode:
+        print(f"PyTorch: {found.stderr.strip().rpartition(chr(10))[2]}", file=sys.stderr)
+        return [{}, {}]
+    times = json.loads(found.stdout.strip().rpartition("\n")[2])
+    return [{f"PyTorch {case}": Timing(**values) for case, values in of.items()} for of in times]
+
+
 def rows(context: Context, name: str) -> Iterator[Result]:
+    others = beside(name, context.turns)
     install()
     stand_in()
-    for bf16 in (False, True):
-        works = {case: steps(MODELS[name], "cuda", bf16, read) for case, read in ((READ, True), ("does not", False))}
-        timings = measure(works, calls_inside=STEPS, **context.turns)
+    for bf16, other in zip((False, True), others, strict=True):
+        timings = timings_of(name, bf16, context.turns)
         case = f"{name}, {'bfloat16' if bf16 else 'float32'}"
         goal = f"<= 1.05: {timings[READ].median / timings['does not'].median:.3f}"
-        yield from context.results("step", case, timings, "ms", milliseconds, goal, READ)
+        yield from context.results("step", case, timings | other, "ms", milliseconds, goal, READ)
         sg.empty_cache()
 
 
@@ -104,4 +173,6 @@ for model in MODELS:
     row(model, cpu=False)(run)
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--pytorch"]:
+        sys.exit(pytorch(sys.argv[2], json.loads(sys.argv[3])))
     sys.exit(program.run("models", "Steps of models of timm and transformers.", ()))

@@ -111,8 +111,9 @@ void run_in_waits(Log& log) {
   for (size_t wait : log.waits) behind.push_back(log.nodes.size() - wait);
   behind.push_back(0);
   for (size_t nodes : behind) {
+    if (nodes >= log.nodes.size()) continue;  // what was dropped has been run
     const size_t cut = log.nodes.size() - nodes;
-    if (cut == 0 || !may_cut(log, cut)) continue;
+    if (!may_cut(log, cut)) continue;
     run_until(log, cut, 0, flush_log);
     wait(log);
   }
@@ -240,9 +241,7 @@ void run_all(Log& log) {
   std::vector<bool> read(log.nodes.size(), false);
   for (size_t i = log.nodes.size(); i-- > 0;) {
     const Node& node = *log.nodes[i];
-    // A check that nobody reads belongs to an index whose order was known: it has been checked.
-    const bool is_known = node.op->reports && node.op->kind == Kind::pointwise;
-    if (!read[i] && !node.late && !is_known) dropped.emplace_back(log.nodes[i]);
+    if (!read[i] && !node.late && !is_known_check(node)) dropped.emplace_back(log.nodes[i]);
     for (int k = 0; k < node.inputs; ++k)
       if (const Node* from = node.in[k].node.get(); from && from->pending())
         read[static_cast<size_t>(from->log_index)] = true;

@@ -131,7 +131,7 @@ CutOff cut_off(const Log& log, size_t cut, bool again, size_t between) {
     const Node& node = *log.nodes[i];
     const bool held = is_held(node), only_saved = is_only_saved(node);
     const bool across = readers[i].last >= static_cast<int32_t>(cut);
-    out.kept[i] = !held && readers[i].last < 0 && !node.late;
+    out.kept[i] = !held && readers[i].last < 0 && !node.late && !is_known_check(node);
     if (i < between && readers[i].last >= static_cast<int32_t>(between))
       stored[i] = true;
     else if (held || across)

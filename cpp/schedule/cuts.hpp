@@ -13,6 +13,8 @@ size_t cut_of(const Log& log, int64_t bound);
 
 // Whether a run may end before this node: it does not belong to the one before it.
 bool may_cut(const Log& log, size_t node);
+// A check that nobody reads belongs to an index whose order was known: it has been checked.
+inline bool is_known_check(const Node& node) { return node.op->reports && node.op->kind == Kind::pointwise; }
 
 // What becomes of the nodes of a log of which those before `cut` run.
 struct CutOff {
