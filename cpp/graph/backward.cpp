@@ -332,9 +332,20 @@ class Pass {
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`
 };
 
-void note_gradient(const Tensor& g) {
+// A pending gradient's node in its log; -1: there is none.
+int32_t pending_node(const Tensor& g) {
   const EngineLock lock;
-  if (const Node& node = *g->storage->node.get(); node.pending()) node.log->gradients.push_back(node.log_index);
+  const Node* node = g ? g->storage->node.get() : nullptr;
+  return node && node->pending() ? node->log_index : -1;
+}
+// `before`: that of the gradient to which this one has been added.
+void note_gradient(const Tensor& g, int32_t before) {
+  const EngineLock lock;
+  const int32_t now = pending_node(g);
+  if (now < 0) return;
+  std::vector<int32_t>& gradients = g->storage->node->log->gradients;
+  if (before >= 0) std::erase(gradients, before);
+  gradients.push_back(now);
 }
 
 // While it lives, no log of these leaves runs because it has grown, so that no interrupt finds some of them with their
@@ -377,8 +388,9 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
       watcher->reads_gradient(Tensor(leaf));
       if (!leaf->grad || options.create_graph) watcher->sets_gradient(Tensor(leaf));
     }
+    const int32_t before = pending_node(Tensor(leaf->grad));
     accumulate(leaf->grad, std::exchange(g, {}));  // held no longer: a hook may write .grad in place
-    note_gradient(Tensor(leaf->grad));
+    note_gradient(Tensor(leaf->grad), before);
     if (leaf->hooks)
       for (size_t i = 0; const Ref<Hook> hook = hook_of(leaf->hooks, &Hooks::accumulated, i); ++i)
         (*hook)(Tensor(leaf));

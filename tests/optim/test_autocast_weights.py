@@ -80,7 +80,8 @@ def test_a_step_converts_each_weight_once_and_no_gradient(name: str, parts: int,
     strict, half = (kernels(lambda t=t: step(t)) for t in (None, HALF))
     casts = [k for k in half if set(k.name.split("_")) == {"cast"}]
     images = parts if name == "mlp" else 0  # a GPT's first product reads what an embedding made
-    assert sum(k.bytes for k in casts) <= 6 * (converted(name) + images * 8 * 40)
+    across = 2 * 3 * 8 * 16 if name == "gpt" and parts > 1 else 0  # the last head's input, where a large step is cut
+    assert sum(k.bytes for k in casts) <= 6 * (converted(name) + images * 8 * 40 + across)
     assert len(half) <= len(strict) + 1 + images  # one launch for all weights
 
 
