@@ -181,6 +181,7 @@ void find_lineage(Node& node) {
     const Operand& operand = node.in[k];
     words.add(uint64_t(operand.kind) | uint64_t(operand.dtype) << 8);
     words.add(static_cast<uint64_t>(operand.kind == Operand::Kind::number ? operand.number.i : operand.offset));
+    words.add(uint64_t(operand.slot.number) | uint64_t(operand.slot.complements) << 32);  // another number in a replay
     words.add(operand.strides);
     if (operand.kind != Operand::Kind::node) continue;
     const Lineage from = is_float(operand.dtype) ? Lineage() : lineage_of(*operand.node);

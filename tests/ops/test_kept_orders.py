@@ -306,3 +306,20 @@ def test_random_integers_are_no_constants() -> None:
         index = sg.randint(0, NODES, (EDGES,), device="gpu")
         out = sg.zeros(NODES, device="gpu").scatter_add(0, index, ones)
         np.testing.assert_array_equal(out.cpu().numpy(), np.bincount(index.cpu().numpy(), minlength=NODES))
+
+
+def test_equal_random_integers_of_a_recorded_step_differ_in_a_replay() -> None:
+    """Two generators that happen to be at the same place while the step is recorded."""
+    ones, zeros = sg.ones(EDGES, device="gpu"), sg.zeros(NODES, device="gpu")
+    first, second = sg.Generator(device="gpu"), sg.Generator(device="gpu")
+
+    @sg.compile
+    def step() -> list[tuple[sg.Tensor, sg.Tensor]]:
+        indices = [sg.randint(0, NODES, (EDGES,), generator=g, device="gpu") for g in (first, second)]
+        return [(i, zeros.scatter_add(0, i, ones)) for i in indices]
+
+    for seed in (1, 1, 1, 2, 3):
+        first.manual_seed(1)
+        second.manual_seed(seed)
+        for index, out in step():
+            np.testing.assert_array_equal(out.cpu().numpy(), np.bincount(index.cpu().numpy(), minlength=NODES))
