@@ -123,8 +123,14 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
                      t.grad->offset != leaf.before.offset || t.grad->dtype != leaf.before.dtype))
       return false;
   }
+  // Reads of one value are not told apart by the place through which they came: where some stay, none may move.
+  const auto moves_alone = [&](const Origin& at, const Origin& other) {
+    return at.kind == Origin::Kind::argument && other.kind != Origin::Kind::argument &&
+           arguments[at.index]->offset != argument_offsets_[at.index];
+  };
   for (const auto& [a, b] : equal_)
-    if (!(node_of(a, arguments, none) == node_of(b, arguments, none))) return false;
+    if (!(node_of(a, arguments, none) == node_of(b, arguments, none)) || moves_alone(a, b) || moves_alone(b, a))
+      return false;
   for (const Run& run : runs_) {
     for (const Origin& from : run.leaves) {
       if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
