@@ -116,6 +116,18 @@ Recording::Leaf* Capture::leaf_of(const Tensor& x) {
   return &made_->leaves_.back();
 }
 
+// Whether the step has written the tensor of an argument, of which the argument is a copy, or the other way round.
+bool Capture::is_overtaken(const Storage& used, const Origin& place) const {
+  if (disturbances != disturbances_) return false;  // that may have been another thread
+  const bool is_argument = place.kind == Origin::Kind::argument;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Storage &copy = *arguments_[i]->storage, &original = *originals_[i]->storage;
+    if (&used == (is_argument ? &copy : &original) && !((is_argument ? original : copy).node.ref() == before_[i]))
+      return true;
+  }
+  return false;
+}
+
 void Capture::note(const Tensor& x) {
   if (!leaf_of(x)) return;
   const auto [at, fresh] =
@@ -131,6 +143,9 @@ void Capture::uses(const Tensor& x) {
   if (x->base) note(Tensor(x->base));
   const auto place = places_.find(x->storage.get());
   if (place == places_.end()) return;
+  if (is_overtaken(*x->storage, place->second))
+    fail<Error>("compile", "the function writes a tensor that is also an argument, and then uses the other of the two",
+                "pass a clone() of it, or reach it in one way only");
   std::vector<Origin>& seen = seen_[x->storage->node.get()];
   if (std::none_of(seen.begin(), seen.end(),
                    [&](const Origin& o) { return o.kind == place->second.kind && o.index == place->second.index; }))

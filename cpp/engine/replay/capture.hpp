@@ -41,6 +41,7 @@ class Capture final : public Watcher {
   void note_run(const Log& log, const CachedPlan& plan, Flow flow);
   Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: the tensor was made inside
   void note(const Tensor& x);
+  bool is_overtaken(const Storage& used, const Origin& place) const;
   Origin origin_of(const NodeRef& node);
   int32_t argument_behind(const Origin& from) const;
   std::string kept_outside(const std::vector<Tensor>& results);
