@@ -189,6 +189,22 @@ def test_an_error_is_not_raised_by_other_values(device: sg.Device, run_python: R
     assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(64 << 20)) == "fine\n"
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("then", ["", "sg._core.empty_cache()"])
+def test_memory_of_runs_that_wait_for_kernels_is_had_back(gpu: sg.Device, run_python: Run, then: str) -> None:
+    code = (
+        "import spirograd as sg\n"
+        "y = sg.full(500_000, 0.5, device='gpu').realize()\n"
+        "for i in range(12):\n"
+        "    y = (y.sin() + 0.1 * y.flip(0)).cos() if i % 2 else (y * y + y.roll(i + 1, 0)).sqrt()\n"
+        "    y = y - y.view(-1, (2, 4, 5, 8)[i % 4]).amax(i % 2).mean()\n"
+        f"    {then}\n"
+        "print(y.isfinite().all().item())\n"
+    )
+    limit = str(18 << 20)
+    assert run_python(code, SPIROGRAD_MEMORY_LIMIT=limit, SPIROGRAD_CUT="1", SPIROGRAD_CACHE="0") == "True\n"
+
+
 CUT_ON_GPU = ("folds blocks", "folds tall", "cnn")
 
 

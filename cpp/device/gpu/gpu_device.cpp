@@ -41,6 +41,10 @@ struct Opened {
   void go_on();
   bool must_wait(GpuPrepared& plan);  // whether a run would have to
   void catch_up(bool interruptible = true);
+  // What `take` returns, which takes memory under the lock. If there is too little, what waits in line, which holds
+  // some, goes first.
+  template <class F>
+  auto take_memory(F&& take);
   void make_external(const std::function<void(uint64_t)>& freed) {
     context.external->on_freed(freed);
     pool.make_external();
@@ -149,6 +153,20 @@ void Opened::catch_up(bool interruptible) {
   }
 }
 
+template <class F>
+auto Opened::take_memory(F&& take) {
+  try {
+    const std::lock_guard lock(mutex);
+    return take();
+  } catch (const OutOfMemoryError&) {
+    const std::lock_guard lock(mutex);
+    if (line.empty()) throw;
+  }
+  catch_up(false);
+  const std::lock_guard lock(mutex);
+  return take();
+}
+
 // One for each GPU, for the life of the process; `now_` is replaced when the device is opened again, and what was
 // opened before stays for threads that are still in it. `mutex` is held while commands are recorded and submitted,
 // never while anything waits.
@@ -247,11 +265,12 @@ DeviceStats& GpuDevice::stats() {
 
 BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
   return ask("allocate", [&](Opened& device) {
-    const std::lock_guard lock(device.mutex);
     const bool large = to_fill && bytes > kSmallUpload;
-    Ref<GpuBuffer> buffer(device.pool.take(bytes, large ? BufferPool::Use::upload : BufferPool::Use::values));
-    if (!large) device.recorder.poison(buffer);  // an upload may go past the recorder
-    return BufferRef(buffer.get());
+    return device.take_memory([&] {
+      Ref<GpuBuffer> buffer(device.pool.take(bytes, large ? BufferPool::Use::upload : BufferPool::Use::values));
+      if (!large) device.recorder.poison(buffer);  // an upload may go past the recorder
+      return BufferRef(buffer.get());
+    });
   });
 }
 
@@ -305,7 +324,8 @@ std::shared_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan, b
     }
     Proxy* const proxy = device.proxy ? &*device.proxy : nullptr;
     auto prepared = prepare_plan(std::move(plan), kernels, device.pipelines, proxy, later);
-    device.recorder.reserve(prepared->arena_bytes);
+    lock.unlock();
+    device.take_memory([&] { device.recorder.reserve(prepared->arena_bytes); });
     return std::shared_ptr<Prepared>(std::move(prepared));
   });
 }
@@ -315,6 +335,7 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
     const std::lock_guard lock(device.mutex);
     auto& prepared = static_cast<GpuPrepared&>(plan);
     if (device.must_wait(prepared)) {
+      device.recorder.reserve(prepared.arena_bytes);  // it has been, unless the cache was emptied
       device.line.add(std::static_pointer_cast<GpuPrepared>(plan.shared_from_this()), arguments);
       return;
     }
@@ -398,6 +419,7 @@ Status GpuDevice::take_status() {
 
 void GpuDevice::empty_cache() {
   ask("empty_cache", [&](Opened& device) {
+    device.catch_up(false);  // what waits in line holds memory, and was promised some
     const std::lock_guard lock(device.mutex);
     device.recorder.empty_cache();
     device.pool.trim();
