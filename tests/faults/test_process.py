@@ -113,6 +113,24 @@ ENDS = {
 }
 
 
+@pytest.mark.gpu
+def test_a_process_ends_although_a_thread_compiles(run_python: Run, gpu: sg.Device) -> None:
+    code = """
+import threading, time, spirograd as sg
+x = sg.rand(50, device="gpu").realize()
+def work():
+    y = x
+    for i in range(1000):
+        for n in range(1 + i %% 3):
+            y = (y.sin() + y.cumsum(0) * 0.1).cos() * y.softmax(0) + (i + n) * 0.01
+threading.Thread(target=work, daemon=True).start()
+time.sleep(%s)
+print("over", flush=True)
+"""
+    for seconds in (0.6, 0.9, 1.2):  # runs of the thread wait in line
+        assert run_python(code % seconds, SPIROGRAD_CUT="3", SPIROGRAD_CACHE="0") == "over\n"
+
+
 @pytest.mark.parametrize("name", ENDS)
 def test_a_process_ends_at_once_and_in_silence(name: str, device: sg.Device, run_python: Run) -> None:
     if device.kind == "gpu" and name not in ("work in flight", "daemon threads that compute"):

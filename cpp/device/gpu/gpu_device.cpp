@@ -30,6 +30,8 @@ constexpr size_t kSmallUpload = size_t{64} << 10;
 constexpr std::chrono::milliseconds kExitPatience{1500};
 constexpr size_t kLongLine = 64;  // runs
 
+struct ProcessEnds {};  // thrown in a thread that has to stay where it is
+
 // Everything that is abandoned when the device is lost. Never destroyed: threads may still wait in it, and Python holds
 // its buffers.
 struct Opened {
@@ -37,8 +39,8 @@ struct Opened {
   GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
   void abandon();
   // Submits the runs at the head of the line for which there are kernels and room; all of them, and what they wait for,
-  // if it may wait (then without the lock).
-  void go_on();
+  // if it may wait (then without the lock, until the process ends).
+  void go_on(bool process_ended = process_ends);
   bool must_wait(GpuPrepared& plan);  // whether a run would have to
   void catch_up(bool interruptible = true);
   // What `take` returns, which takes memory under the lock. If there is too little, what waits in line, which holds
@@ -124,8 +126,8 @@ void Opened::run_first() {
     }
 }
 
-void Opened::go_on() {
-  while (!line.empty() && queue.completed() >= queue.room_after()) {
+void Opened::go_on(bool process_ended) {
+  while (!line.empty() && process_ends == process_ended && queue.completed() >= queue.room_after()) {
     const GpuPrepared* plan = line.first().plan.get();
     run_first();
     if (plan->compiling) return;
@@ -138,13 +140,15 @@ bool Opened::must_wait(GpuPrepared& plan) {
 }
 
 void Opened::catch_up(bool interruptible) {
+  const bool process_ended = process_ends;  // as it is now: the process's last thread may still work
   for (;;) {
     uint64_t room = 0;
     Pipelines::Later compiling;
     {
       const std::lock_guard lock(mutex);
-      go_on();
+      go_on(process_ended);
       if (line.empty()) return;
+      if (process_ends != process_ended) throw ProcessEnds();  // nothing may reach the driver now
       compiling = line.compiling();
       room = queue.room_after();
     }
@@ -223,13 +227,15 @@ class GpuDevice::Visit {
  public:
   explicit Visit(GpuDevice& device) : visits_(device.visits_) {
     ++visits_;
-    if (!device.left_) return;
-    --visits_;
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (device.left_) stay();
   }
   ~Visit() { --visits_; }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
+  [[noreturn]] void stay() const {
+    --visits_;
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
 
  private:
   std::atomic<int>& visits_;
@@ -247,6 +253,8 @@ auto GpuDevice::ask(const char* op, F&& request) {
   } catch (const DriverLostError& e) {
     device.context.health->note_lost(e.what());
     device.context.health->raise(op);
+  } catch (const ProcessEnds&) {
+    visit.stay();
   }
 }
 
