@@ -121,14 +121,14 @@ x = sg.rand(50, device="gpu").realize()
 def work():
     y = x
     for i in range(1000):
-        for n in range(1 + i %% 3):
+        for n in range(1 + i % 3):
             y = (y.sin() + y.cumsum(0) * 0.1).cos() * y.softmax(0) + (i + n) * 0.01
 threading.Thread(target=work, daemon=True).start()
-time.sleep(%s)
+time.sleep(SECONDS)
 print("over", flush=True)
 """
     for seconds in (0.6, 0.9, 1.2):  # runs of the thread wait in line
-        assert run_python(code % seconds, SPIROGRAD_CUT="3", SPIROGRAD_CACHE="0") == "over\n"
+        assert run_python(code.replace("SECONDS", str(seconds)), SPIROGRAD_CUT="3", SPIROGRAD_CACHE="0") == "over\n"
 
 
 @pytest.mark.parametrize("name", ENDS)
