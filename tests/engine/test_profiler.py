@@ -303,9 +303,10 @@ def test_uploads_run_beside_kernels_where_a_queue_copies() -> None:
             sent = sg.tensor(data, device=device)
             sg.synchronize(device)
         np.testing.assert_array_equal(sent.numpy(), data)
-        assert sum(e.bytes for e in uploads(prof)) == data.nbytes
+        large = [e for e in uploads(prof) if e.bytes > 4]  # the number of rounds goes with the kernel
+        assert sum(e.bytes for e in large) == data.nbytes
         (kernel,) = work(prof.events(), device)
-        return uploads(prof)[-1].end < kernel.end
+        return large[-1].end < kernel.end
 
     # The host may be busy elsewhere while a kernel runs: then with one that takes longer, up to a second or so.
     assert any(overtakes(1 << rounds) for rounds in range(20, 29))
