@@ -31,7 +31,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_SUBMISSION_COST", "",
        "Bytes and operations of one submission, in which at least one kernel is; empty: what the device's kind takes."},
       {"SPIROGRAD_SPECIALIZE", "16",
-       "Runs of a plan before its row kernels are compiled for its own sizes; 0: at once; -1: never."},
+       "Runs of a plan before its kernels that compile quickly are replaced by faster ones; 0: at once; -1: never."},
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},
       {"SPIROGRAD_MATRIX", "cm2",
        "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32, also on a CPU)."},
