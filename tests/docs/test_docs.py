@@ -160,7 +160,7 @@ def test_counters_are_documented() -> None:
 
 def test_messages_are_those_of_the_code() -> None:
     """Each entry that begins with a message has its text in the source, but for what varies."""
-    source = "".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "cpp").rglob("*.cpp")))
+    source = "".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "cpp").rglob("*.[ch]pp")))
     source = re.sub(r'"\s*"', "", source)  # adjacent literals are one
     section = re.sub(r"\n +", " ", page("docs/troubleshooting.md"))
     messages = re.findall(r"^- `([^`]+)`:", section, re.MULTILINE)

@@ -235,6 +235,12 @@ assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
 assert not torch.ones(2).share_memory_().is_shared()
 assert "torch.distributed" in raises(NotImplementedError, lambda: nn.Linear(1, 1).share_memory())
 """,
+    "a view made under `no_grad()` of a tensor that requires grad": """
+leaf = torch.ones(4, requires_grad=True)
+with torch.no_grad():
+    view = leaf[1:]
+assert view.grad_fn is None and not view.requires_grad
+""",
     "`autograd.forward_ad`": """
 import torch.autograd.forward_ad as fwAD
 with fwAD.dual_level():

@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_said_before_anything_changes(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="step is -1"):
         checkpoints.save(tmp_path, -1)
     sg.save({"step": 1}, path)
-    with pytest.raises(sg.FileFormatError, match="something else than the state of a training"):
+    with pytest.raises(sg.FileFormatError, match="does not hold the state of a training"):
         checkpoints.restore(path, model=net)
 
 
