@@ -128,7 +128,7 @@ void Opened::run_first() {
 
 void Opened::go_on(bool process_ended) {
   while (!line.empty() && process_ends == process_ended && queue.completed() >= queue.room_after()) {
-    const GpuPrepared* plan = line.first().plan.get();
+    const std::shared_ptr<const GpuPrepared> plan = line.first().plan;  // which may go with its run
     run_first();
     if (plan->compiling) return;
   }
