@@ -129,7 +129,7 @@ def test_loops_of_many_lengths_make_few_plans(name: str, device: sg.Device) -> N
     loop = LOOPS[name](device)
     lengths = list(range(1, 201) if device.kind == "cpu" else range(19, 44))
     random.Random(0).shuffle(lengths)
-    assert misses(lambda: [loop.step(n) for n in lengths]) <= (20 if device.kind == "cpu" else 18)
+    assert misses(lambda: [loop.step(n) for n in lengths]) <= 20
 
 
 def test_which_element_is_read_makes_no_plan(device: sg.Device) -> None:
