@@ -223,7 +223,7 @@ class PlanStep:
         """The compiled kernel; empty on the CPU."""
     @property
     def lines(self) -> list[str]:
-        """Lines of the program, as 'train.py:12', that recorded its operations, each once; those of gradients are the
+        """Lines of the program, as ``train.py:12``, that recorded its operations, each once; those of gradients are the
         lines of their operations. Empty unless Python is interactive or SPIROGRAD_LINES=1.
         """
     def print(self) -> str:
