@@ -38,15 +38,19 @@ struct Products {
   int64_t tiles(const Tile& t) const { return divide_up(sizes.batch, t.rows()) * divide_up(sizes.hidden, units(t)); }
 };
 
+// Attention's sums say what a compiler can keep for a thread.
+bool has_few_registers(const Features& gpu) { return gpu.tiles->forward_sums < 48; }
+
 // As many workgroups as processors, if a thread then has enough to do. The order of sums follows from the tile, so how
 // many steps a launch does has no part in it.
 Tile choose(const Products& p, const Features& gpu) {
   const Sizes& s = p.sizes;
-  const int64_t half = std::min<int64_t>(16 << 10, power_below(gpu.shared_bytes / 2));
+  const bool lean = has_few_registers(gpu);
+  const int64_t half = std::min<int64_t>(lean ? 4 << 10 : 16 << 10, power_below(gpu.shared_bytes / 2));
   const int64_t threads = std::min(half / 64, power_below(gpu.max_group_threads));
   const int64_t processors = gpu.resident ? gpu.resident : gpu.tiles->processors;
   Tile t{};
-  t.thread_rows = std::min<int64_t>(4, power_above(s.batch));
+  t.thread_rows = std::min<int64_t>(lean ? 1 : 4, power_above(s.batch));
   // Backward, the state is several times as wide, and each workgroup that shares its rows reads it: few rows and many
   // units, up to sixteen. Measured on an H200.
   const int64_t row_lanes = power_above(divide_up(s.batch, t.thread_rows));
@@ -85,7 +89,8 @@ int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru 
 int64_t ahead(const Tile& t, int64_t depth, bool weights_stay, const Features& gpu) {
   const int64_t fours = divide_up(t.rows() * t.chunk / 4, t.threads()) +
                         (weights_stay ? 0 : divide_up(t.cols() * t.chunk / 4, t.threads()));
-  int64_t n = gpu.software ? 1 : power_below(std::max<int64_t>(1, std::min<int64_t>(4, 16 / fours)));
+  int64_t n =
+      gpu.software || has_few_registers(gpu) ? 1 : power_below(std::max<int64_t>(1, std::min<int64_t>(4, 16 / fours)));
   while (divide_up(depth, t.chunk) % n) n /= 2;
   return n;
 }
