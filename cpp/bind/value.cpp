@@ -380,13 +380,13 @@ PyObject* repr(PyObject* self) {
   });
 }
 
-// By the numbers. Equal are only those that are the same node: values are kept in sets.
 // Sets of values, such as `_prev`, have the same order in every run, and so has what is drawn of them.
 Py_hash_t hash(PyObject* self) {
   const int64_t place = value::place_of(node_of(self));
   return place == -1 ? -2 : place;
 }
 
+// By the numbers. Equal are only those that are the same node: values are kept in sets.
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   return guarded([&]() -> PyObject* {
     Number k;
