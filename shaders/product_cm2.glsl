@@ -9,7 +9,8 @@
 // REST, whole steps may remain. Drivers need seconds to compile many, and sums do not depend on it, but with PLANES 2.
 //
 // A workgroup multiplies whole tiles: the driver moves them from memory to the matrix units. Elements beyond an edge are
-// zero when they are loaded, and are not stored. One of an operand's two strides is 1: that of k or the other one.
+// zero when they are loaded, and are not stored. The driver writes much code for loads that look for an edge: those of large
+// tiles are of kThin elements along k, which compiles in a third of the time and leaves the other loop its registers. One of an operand's two strides is 1: that of k or the other one.
 
 layout(local_size_x_id = 3) in;
 layout(constant_id = 0) const uint kTileM = 128;
@@ -23,6 +24,7 @@ layout(constant_id = 7) const uint kResultEven = 0;  // 1: those of the result d
 #include "product_scaled.glsl"
 
 const uint kUnroll = UNROLL;
+const uint kThin = kTileM * kTileN <= 64 * 64 ? kTileK : 16;
 
 layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Factors { MATRIX at[]; };
 
@@ -63,59 +65,65 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
     run_n += ends ? uint(run_shift) : 0;           \
     at_run = ends ? 0 : at_run + kTileK;           \
   }
-#define B_AT(at_k) run_n, kTileN, at_run / kTileK * kTileK, kTileK  // so that the compiler sees whole units of memory
+// The quotient lets the compiler see whole units of memory.
+#define B_AT(at_k, part, depth) run_n, kTileN, at_run / kTileK * kTileK + part, depth
 #else
 #define B_K uint(size_k)
 #define B_COLUMNS uint(size_n)
 #define BEGIN_RUN
 #define NEXT_RUN
-#define B_AT(at_k) n0, kTileN, at_k, kTileK
+#define B_AT(at_k, part, depth) n0, kTileN, at_k + part, depth
 #endif
 
-// One step along k.
-#define LOAD_A(a, factors, at_k)                                                                          \
-  if (kAAlongK == 1)                                                                                      \
-    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, m0, kTileM, at_k, kTileK));       \
-  else                                                                                                    \
-    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, at_k, kTileK, m0, kTileM), turned);
-#define LOAD_B(b, factors, at_k)                                                                          \
-  if (kBAlongK == 0)                                                                                      \
-    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, at_k, kTileK, n0, kTileN));       \
-  else                                                                                                    \
-    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, B_AT(at_k)), turned);
+// `depth` elements along k, `part` elements behind the beginning of a step.
+#define LOAD_A(a, factors, at_k, part, depth)                                                                  \
+  if (kAAlongK == 1)                                                                                           \
+    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, m0, kTileM, at_k + part, depth));      \
+  else                                                                                                         \
+    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, at_k + part, depth, m0, kTileM), turned);
+#define LOAD_B(b, factors, at_k, part, depth)                                                                  \
+  if (kBAlongK == 0)                                                                                           \
+    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, at_k + part, depth, n0, kTileN));      \
+  else                                                                                                         \
+    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, B_AT(at_k, part, depth)), turned);
 #define SUMS coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>
-#define A_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA>
-#define B_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB>
+#define A_STEP(depth) coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, depth, gl_MatrixUseA>
+#define B_STEP(depth) coopmat<MATRIX, gl_ScopeWorkgroup, depth, kTileN, gl_MatrixUseB>
 #define STORED_TILE coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, STORED_USE>
 #if PLANES == 2
-#define STEP(at_k)                            \
-  {                                           \
-    A_STEP a, a_rest;                         \
-    B_STEP b, b_rest;                         \
-    LOAD_A(a_rest, from_a_rest, at_k)         \
-    LOAD_B(b, from_b, at_k)                   \
-    LOAD_A(a, from_a, at_k)                   \
-    LOAD_B(b_rest, from_b_rest, at_k)         \
-    some = coopMatMulAdd(a_rest, b, some);    \
-    some = coopMatMulAdd(a, b_rest, some);    \
-    some = coopMatMulAdd(a, b, some);         \
+#define MULTIPLY_PART(at_k, part, depth)              \
+  {                                                   \
+    A_STEP(depth) a, a_rest;                          \
+    B_STEP(depth) b, b_rest;                          \
+    LOAD_A(a_rest, from_a_rest, at_k, part, depth)    \
+    LOAD_B(b, from_b, at_k, part, depth)              \
+    LOAD_A(a, from_a, at_k, part, depth)              \
+    LOAD_B(b_rest, from_b_rest, at_k, part, depth)    \
+    some = coopMatMulAdd(a_rest, b, some);            \
+    some = coopMatMulAdd(a, b_rest, some);            \
+    some = coopMatMulAdd(a, b, some);                 \
   }
 // Units may cut off digits of their sums: those of a few steps are added as float32.
 #define BEGIN_SOME SUMS some = SUMS(0.0);
 #define END_SOME sums = sums + some;
 #else
-#define STEP(at_k)                        \
-  {                                       \
-    A_STEP a;                             \
-    B_STEP b;                             \
-    LOAD_A(a, from_a, at_k)               \
-    LOAD_B(b, from_b, at_k)               \
-    sums = coopMatMulAdd(a, b, sums);     \
-    NEXT_RUN                              \
+#define MULTIPLY_PART(at_k, part, depth)   \
+  {                                        \
+    A_STEP(depth) a;                       \
+    B_STEP(depth) b;                       \
+    LOAD_A(a, from_a, at_k, part, depth)   \
+    LOAD_B(b, from_b, at_k, part, depth)   \
+    sums = coopMatMulAdd(a, b, sums);      \
   }
 #define BEGIN_SOME
 #define END_SOME
 #endif
+
+#define STEP(at_k)                   \
+  {                                  \
+    MULTIPLY_PART(at_k, 0, kTileK)   \
+    NEXT_RUN                         \
+  }
 
 // Both operands as they lie in memory, slower dimension first.
 #define LAYOUTS(mode)                                                                                     \
@@ -167,8 +175,10 @@ void tile(uint batch, uint m0, uint n0) {
     LAYOUTS(CLAMPED)
     for (; k < uint(size_k); k += kTileK) {
       BEGIN_SOME
-      STEP(k)
+      [[dont_unroll]] for (uint part = 0; part < min(kTileK, uint(size_k) - k); part += kThin)
+        MULTIPLY_PART(k, part, kThin)
       END_SOME
+      NEXT_RUN
     }
   }
 #ifdef STORED
