@@ -302,18 +302,29 @@ void tile(uint batch, uint m0, uint n0) {
     }
   }
 
-  [[unroll]] for (uint i = 0; i < kThreadM; ++i) {
-    const uint m = (i / 4 * kRows + row) * 4 + i % 4;
-    [[unroll]] for (uint g = 0; g < kFoursN; ++g) {
-      const uint n4 = g * kCols + col;
-      const uint s = i * kThreadN + 4 * g;
-      const ELEMENT4 four = ELEMENT4(sum[s], sum[s + 1], sum[s + 2], sum[s + 3]);
-      if (kParts == 1)
-        finish(batch, m0 + m, n0 + n4 * 4, four);
-      else
-        tiles[part * kResults + m * (kTileN / 4) + n4] = four;
-    }
+  // Results of row i, which begin at sum[s].
+#define FINISH_ROW(i, s)                                                                        \
+  {                                                                                             \
+    const uint m = (i / 4 * kRows + row) * 4 + i % 4;                                           \
+    [[unroll]] for (uint g = 0; g < kFoursN; ++g) {                                             \
+      const uint n4 = g * kCols + col, at = s + 4 * g;                                          \
+      const ELEMENT4 four = ELEMENT4(sum[at], sum[at + 1], sum[at + 2], sum[at + 3]);           \
+      if (kParts == 1)                                                                          \
+        finish(batch, m0 + m, n0 + n4 * 4, four);                                               \
+      else                                                                                      \
+        tiles[part * kResults + m * (kTileN / 4) + n4] = four;                                  \
+    }                                                                                           \
   }
+#ifdef WALKS
+  // Results move up a row each time: a long epilogue for each row takes long to compile. Products of plain matrices take a
+  // fifth longer with it.
+  [[dont_unroll]] for (uint i = 0; i < kThreadM; ++i) {
+    FINISH_ROW(i, 0)
+    [[unroll]] for (uint s = kThreadN; s < kOwn; ++s) sum[s - kThreadN] = sum[s];
+  }
+#else
+  [[unroll]] for (uint i = 0; i < kThreadM; ++i) FINISH_ROW(i, i * kThreadN)
+#endif
   if (kParts > 1) {
     barrier();
     for (uint i = thread; i < kResults; i += kThreads) {

@@ -193,14 +193,15 @@ void multiply(uint m_own, uint n_own) {
 #endif
 }
 
-// A fragment's sums pass through shared memory, so that a thread has four neighbours for the epilogue.
+// A fragment's sums pass through shared memory, so that a thread has four neighbours for the epilogue. A row of fragments is
+// always the first one: an epilogue that is written out for each of them takes long to compile.
 void finish_all(uint batch, uint m0, uint n0) {
   const uint first = gl_SubgroupID * (kM * kN / 4);
-  [[unroll]] for (uint i = 0; i < kFragmentsM; ++i)
+  [[dont_unroll]] for (uint i = 0; i < kFragmentsM; ++i) {
     [[unroll]] for (uint j = 0; j < kFragmentsN; ++j) {
-      coopMatStore(sums[i * kFragmentsN + j], results, first, kN / 4, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(sums[j], results, first, kN / 4, gl_CooperativeMatrixLayoutRowMajor);
       subgroupBarrier();
-      [[unroll]] for (uint u = 0; u < kM * kN / 4; u += kSubgroup) {
+      [[dont_unroll]] for (uint u = 0; u < kM * kN / 4; u += kSubgroup) {
         const uint at = u + gl_SubgroupInvocationID;
         const uint m = m0 + i * kM + at / (kN / 4), n = n0 + j * kN + at % (kN / 4) * 4;
         if (at >= kM * kN / 4 || m >= uint(size_m) || n >= COLUMNS) continue;
@@ -210,6 +211,8 @@ void finish_all(uint batch, uint m0, uint n0) {
       }
       subgroupBarrier();
     }
+    [[unroll]] for (uint s = kFragmentsN; s < kFragmentsM * kFragmentsN; ++s) sums[s - kFragmentsN] = sums[s];
+  }
 }
 
 void tile(uint batch, uint m0, uint n0) {
