@@ -43,6 +43,14 @@ layout(push_constant) uniform Push { Address block; } push;
 
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Words { Word at[]; };
 
+// n / size for n below 2^31; Granlund and Montgomery, "Division by invariant integers using multiplication" (1994). C++:
+// divisor_word() in cpp/base/round.hpp.
+uint quotient(uint n, Word divisor) {
+  uint high, low;
+  umulExtended(n, word_low(divisor), high, low);
+  return (high + n) >> word_high(divisor);
+}
+
 // Tensors by element, and by four elements: 16 bytes (8-byte types: two times 16, bytes: one word of four, 2-byte
 // types: two words).
 layout(buffer_reference, scalar, buffer_reference_align = 1) buffer Bool { uint8_t at[]; };
@@ -94,7 +102,10 @@ float float16_value(uint h) {
   return uintBitsToFloat((b < 0x00800000u ? floatBitsToUint(small) : normal) | sign);
 }
 bool is_finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
-float round_bfloat16(float x) { return bfloat16_value(bfloat16_bits(x)); }
+float round_bfloat16(float x) {
+  const uint b = floatBitsToUint(x);
+  return uintBitsToFloat((b & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : (b + 0x7fffu + ((b >> 16) & 1u)) & 0xffff0000u);
+}
 float round_float16(float x) { return float16_value(float16_bits(x)); }
 
 ivec4 unpack_uint8(uint word) { return ivec4(word & 255u, word >> 8 & 255u, word >> 16 & 255u, word >> 24); }

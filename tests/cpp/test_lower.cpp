@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/shaders.hpp"
 #include "device/gpu/pipeline/compiler.hpp"
@@ -247,6 +248,24 @@ TEST_CASE("golden GLSL", "[lower]") {
     golden << std::ifstream(path).rdbuf();
     INFO("a deliberate change: run with UPDATE_GOLDEN=1 and look at the difference of " << path);
     CHECK(golden.str() == text);
+  }
+}
+
+// What quotient() in shaders/common.glsl computes.
+uint32_t quotient(uint32_t n, int64_t divisor) {
+  const auto factor = static_cast<uint32_t>(divisor);
+  return (static_cast<uint32_t>(uint64_t{n} * factor >> 32) + n) >> (divisor >> 32);
+}
+
+TEST_CASE("a factor and a shift divide", "[lower]") {
+  const int64_t most = INT32_MAX;
+  for (int64_t size :
+       {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{49}, int64_t{196}, int64_t{224}, int64_t{641},
+        int64_t{3136}, int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{1} << 30, most - 1, most}) {
+    const int64_t word = divisor_word(size);
+    for (int64_t whole : {int64_t{0}, int64_t{1}, most / size / 2, most / size})
+      for (int64_t n : {whole * size - 1, whole * size, whole * size + 1, whole * size + size - 1})
+        if (n >= 0 && n <= most) CHECK(quotient(static_cast<uint32_t>(n), word) == n / size);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/round.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 
 namespace sg::glsl {
@@ -57,6 +58,7 @@ std::string Arguments::use(Entry entry, int a, int b) {
                                "rows",
                                "columns",
                                "size" + x,
+                               "divisor" + x,
                                "view" + x + "_stride" + y,
                                "view" + x + "_offset",
                                "view" + x,
@@ -89,6 +91,8 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
       return value(p.columns());
     case Entry::size:
       return value(p.domain[s.a]);
+    case Entry::divisor:
+      return value(divisor_word(std::max<int64_t>(p.domain[s.a], 1)));
     case Entry::stride:
     case Entry::index_stride:
       return value(p.views[s.a].strides[s.b]);
@@ -139,6 +143,8 @@ std::string Arguments::macros(const Program& p, bool wide) const {
     std::string read = "argument(" + std::to_string(i) + ")";
     std::string note;
     switch (s.entry) {
+      case Entry::divisor:
+        break;
       case Entry::tensor:
         note = std::string("  // ") + name_of(p.views[s.a].dtype);
         break;

@@ -50,7 +50,11 @@ std::vector<std::string> Body::coordinates(const std::string& number, int first,
   for (int d = last - 1; d > first; --d) {
     const std::string size = args_.use(Entry::size, d), name = "c" + std::to_string(d);
     const std::string next = "rest" + std::to_string(d);
-    w_.line("const Index " + name + " = " + rest + " % " + size + ", " + next + " = " + rest + " / " + size + ";");
+    if (layout_.wide)
+      w_.line("const Index " + name + " = " + rest + " % " + size + ", " + next + " = " + rest + " / " + size + ";");
+    else
+      w_.line("const uint " + next + " = quotient(" + rest + ", " + args_.use(Entry::divisor, d) + "), " + name +
+              " = " + rest + " - " + next + " * " + size + ";");
     c[d] = name;
     rest = next;
   }

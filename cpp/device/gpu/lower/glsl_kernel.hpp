@@ -40,6 +40,7 @@ class Arguments {
     rows,
     columns,
     size,
+    divisor,  // a size, as quotient() in common.glsl wants it
     stride,
     offset,
     tensor,
