@@ -15,8 +15,9 @@ namespace sg::glsl {
 namespace {
 
 using Entry = Arguments::Entry;
-constexpr int64_t kWordsKept = 64;   // 32-bit registers that a lane may spend on values for later phases
-constexpr int64_t kMostTensors = 4;  // with more, a phase reads one item at a time, so that registers suffice
+// 32-bit registers that the threads of a workgroup may spend on values for later phases, and on loads that are in flight:
+// a quarter of those of a processor. More would go to memory.
+constexpr int64_t kRegisters = 16384;
 
 int64_t next_power(int64_t n) {
   int64_t p = 1;
@@ -172,8 +173,8 @@ int64_t tensors_read(const RowShape& s, const Program& p) {
   return most;
 }
 
-// Keeps in registers what fits into kWordsKept for all items of a lane, after trying to keep only what is dear; what
-// does not fit is loaded again in each phase.
+// Keeps in registers what fits there for all items of a lane, after trying to keep only what is dear; what does not fit is
+// loaded again in each phase.
 void choose_items(RowShape& s, const Program& p) {
   const int64_t together = s.singly ? 4 : s.width;
   const int64_t items =
@@ -195,11 +196,13 @@ void choose_items(RowShape& s, const Program& p) {
     s.lean = false;
     words = words_kept();
   }
-  if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
+  const int64_t room = kRegisters / s.threads;
+  if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= room;
   s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
   if (!s.in_registers) find_needs(s, p);
   // With four columns a load, partial results are by column: bits do not depend on the items.
-  if (!s.in_registers && s.width == 4 && tensors_read(s, p) > kMostTensors) s.items = 1;
+  if (s.in_registers || s.width == 1) return;
+  while (s.items > 1 && s.items * s.width * tensors_read(s, p) > room) s.items /= 2;
 }
 
 Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& features) {
