@@ -108,12 +108,14 @@ py::dict stats_dict() {
                  {"host_scalar_ops", s.host_scalar_ops}});
 }
 
-py::dict device_stats(PyObject* device) {
-  const DeviceStats& d = device_of(to_device_id(device)).stats();
+py::dict device_stats(PyObject* name) {
+  Device& device = device_of(to_device_id(name));
+  const DeviceStats& d = device.stats();
   return counts({{"allocations", d.allocations},
                  {"bytes_live", d.bytes_live},
                  {"bytes_cached", d.bytes_cached},
-                 {"bytes_peak", d.bytes_peak}});
+                 {"bytes_peak", d.bytes_peak},
+                 {"bytes_reserved", device.bytes_reserved()}});
 }
 
 void synchronize_python(PyObject* device) {
@@ -196,7 +198,8 @@ py::dict calls_of_vulkan() {
   return counts({{"submits", c.submits},
                  {"dispatches", c.dispatches},
                  {"barriers", c.barriers},
-                 {"memory_allocations", c.memory_allocations}});
+                 {"memory_allocations", c.memory_allocations},
+                 {"memory_bytes", c.memory_bytes}});
 }
 
 py::dict report_of_faults() {

@@ -56,7 +56,7 @@ struct DeviceStats {
   Count allocations;          // memory asked from the driver or the system for tensor data
   Count bytes_live;           // in buffers that are referred to
   Count bytes_cached;         // kept in the pool for reuse
-  Count bytes_peak;           // largest bytes_live
+  Count bytes_peak;           // largest bytes_live, with what the runs of that moment use inside
   Count kernels_kept;         // pipelines (CPU: compiled programs of prepared plans) that are there
   Count kernel_bytes;         // approximate memory of these on the host, without the driver's
 };
@@ -159,6 +159,8 @@ class Device {
   virtual DeviceInfo info() const = 0;
   virtual const Features& features() const = 0;
   virtual DeviceStats& stats() = 0;
+  // Of the device's memory, what the driver (CPU: the system) has given and not got back.
+  virtual int64_t bytes_reserved() { return stats().bytes_live + stats().bytes_cached; }
 
   // OutOfMemoryError after the caches were freed and one retry. Contents are undefined. `to_fill`: upload() comes next.
   virtual BufferRef allocate(size_t bytes, bool to_fill = false) = 0;

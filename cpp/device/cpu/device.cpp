@@ -224,6 +224,19 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
   });
 }
 
+// While it lives, a run uses so many bytes of its arena.
+class Inside {
+ public:
+  Inside(MemoryPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) { pool_.use_inside(bytes_); }
+  ~Inside() { pool_.use_inside(-bytes_); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  MemoryPool& pool_;
+  int64_t bytes_;
+};
+
 // What a run has for itself.
 struct Workspace {
   int block;        // of status_blocks
@@ -285,6 +298,7 @@ class CpuDevice final : public Device {
     if (arena) poison(arena->host, arena->bytes);
     if (arguments.status) arguments.status->reports.reserve(static_cast<size_t>(__builtin_popcountll(arguments.own)));
     status_blocks[use->block].failed.store(kKnownFailure, std::memory_order_relaxed);
+    const Inside inside(pool_, p.plan->arena_bytes);
     run_steps(p, arguments, use->block);
     ++stats_.submissions;
     if (arguments.run) note_reports(arguments, use->block);

@@ -60,9 +60,21 @@ BufferRef MemoryPool::allocate(size_t bytes, bool scratch) {
   if (!b) b = from_system(bytes, size);
   b->scratch_ = scratch;
   (scratch ? stats_.bytes_cached : stats_.bytes_live) += static_cast<int64_t>(b->bytes);
-  stats_.bytes_peak = std::max<int64_t>(stats_.bytes_peak, stats_.bytes_live);
-  if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);
+  count();
   return BufferRef(b);
+}
+
+void MemoryPool::use_inside(int64_t bytes) noexcept {
+  if (bytes == 0) return;
+  std::lock_guard lock(mutex_);
+  inside_ += bytes;
+  count();
+}
+
+void MemoryPool::count() {
+  const int64_t used = stats_.bytes_live + inside_;
+  stats_.bytes_peak = std::max<int64_t>(stats_.bytes_peak, used);
+  if (profile::with_memory) profile::count_memory({}, used);
 }
 
 // The smallest free block that wastes at most a quarter or, of a small one, a half.
@@ -133,7 +145,7 @@ void MemoryPool::put(CpuBuffer* b) noexcept {
   if (b->scratch_) return;
   stats_.bytes_live -= static_cast<int64_t>(b->bytes);
   stats_.bytes_cached += static_cast<int64_t>(b->bytes);
-  if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);
+  count();
 }
 
 }  // namespace sg::cpu

@@ -38,6 +38,8 @@ class MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
   // OutOfMemoryError after the free blocks were given back and one retry. No bytes are a legal size.
   BufferRef allocate(size_t bytes, bool scratch = false);
+  // A run begins to use so many bytes of its arena, or (negative) has done with them.
+  void use_inside(int64_t bytes) noexcept;
   void empty_cache();
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
@@ -47,11 +49,13 @@ class MemoryPool {
   CpuBuffer* take_free(size_t size);
   CpuBuffer* from_system(size_t asked, size_t size);
   void give_back_free();
+  void count();
   void put(CpuBuffer* buffer) noexcept;
 
   std::mutex mutex_;
   std::map<size_t, CpuBuffer*> free_;  // size -> list; a size stays once it was seen, so that put() never allocates
   DeviceStats& stats_;
+  int64_t inside_ = 0;  // bytes of arenas that runs use now
 };
 
 }  // namespace sg::cpu

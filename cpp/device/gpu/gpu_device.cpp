@@ -185,6 +185,7 @@ class GpuDevice final : public Device {
   }
   const Features& features() const override { return now().context.physical.features; }
   DeviceStats& stats() override;
+  int64_t bytes_reserved() override { return now().pool.reserved(); }
   BufferRef allocate(size_t bytes, bool to_fill) override;
   void upload(const BufferRef& to, const void* from, size_t bytes) override;
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;

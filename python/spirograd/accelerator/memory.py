@@ -33,7 +33,7 @@ def get_memory_info(device: DeviceLike | int | None = None, /) -> tuple[int, int
 
 
 def memory_allocated(device: DeviceLike | int | None = None, /) -> int:
-    """Bytes in tensors and whatever else is in use; 0 without a GPU.
+    """Bytes in tensors and whatever else is held between runs; 0 without a GPU.
 
     Example:
         >>> sg.accelerator.memory.memory_allocated() >= 0
@@ -43,14 +43,20 @@ def memory_allocated(device: DeviceLike | int | None = None, /) -> int:
 
 
 def max_memory_allocated(device: DeviceLike | int | None = None, /) -> int:
-    """The most that memory_allocated() has been since the start or reset_peak_memory_stats()."""
+    """The most bytes in use since the start or reset_peak_memory_stats(): tensors, and what a run needs inside.
+
+    A run counts its intermediate values while it is submitted; staging memory is not counted.
+
+    Example:
+        >>> sg.accelerator.memory.max_memory_allocated() >= sg.accelerator.memory.memory_allocated()
+        True
+    """
     return _stats(device).get("bytes_peak", 0)
 
 
 def memory_reserved(device: DeviceLike | int | None = None, /) -> int:
-    """Bytes taken from the driver: in use, or kept for reuse."""
-    stats = _stats(device)
-    return stats.get("bytes_live", 0) + stats.get("bytes_cached", 0)
+    """Bytes of the device's memory that the driver has given: in use, or kept for reuse. They come in large blocks."""
+    return _stats(device).get("bytes_reserved", 0)
 
 
 def memory_stats(device: DeviceLike | int | None = None, /) -> OrderedDict[str, int]:
@@ -58,12 +64,11 @@ def memory_stats(device: DeviceLike | int | None = None, /) -> OrderedDict[str, 
     stats = _stats(device)
     if not stats:
         return OrderedDict()
-    reserved = stats["bytes_live"] + stats["bytes_cached"]
     return OrderedDict(
         [
             ("allocated_bytes.all.current", stats["bytes_live"]),
             ("allocated_bytes.all.peak", stats["bytes_peak"]),
-            ("reserved_bytes.all.current", reserved),
+            ("reserved_bytes.all.current", stats["bytes_reserved"]),
             ("inactive_split_bytes.all.current", stats["bytes_cached"]),
             ("num_device_alloc", stats["allocations"]),
         ]
@@ -107,7 +112,7 @@ def _summary(place: _core.Device, abbreviated: bool) -> str:
     if not abbreviated:
         rows += [
             ("kept for reuse", stats["bytes_cached"]),
-            ("taken in all", stats["bytes_live"] + stats["bytes_cached"]),
+            ("taken in all", stats["bytes_reserved"]),
         ]
         rows += [("free on the device", place.memory_free), ("size of the device", place.memory_total)]
     table = [(name, _bytes(size)) for name, size in rows]

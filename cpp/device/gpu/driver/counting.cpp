@@ -17,6 +17,7 @@ struct Counts {
   std::mutex mutex;  // all below
   VulkanCalls calls;
   std::map<VkCommandBuffer, Recorded> recorded;
+  std::map<VkDeviceMemory, int64_t> memory;  // bytes of each
 };
 Counts counts;
 
@@ -27,6 +28,7 @@ PFN_vkCmdDispatchBase driver_dispatch_base = nullptr;
 PFN_vkCmdDispatchIndirect driver_dispatch_indirect = nullptr;
 PFN_vkCmdPipelineBarrier2 driver_barrier = nullptr;
 PFN_vkAllocateMemory driver_allocate = nullptr;
+PFN_vkFreeMemory driver_free = nullptr;
 
 void add(VkCommandBuffer commands, int64_t Recorded::* kind) {
   const std::lock_guard lock(counts.mutex);
@@ -72,11 +74,24 @@ VKAPI_ATTR void VKAPI_CALL pipeline_barrier(VkCommandBuffer commands, const VkDe
 }
 VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo* info,
                                         const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
+  const VkResult result = driver_allocate(device, info, callbacks, memory);
+  const std::lock_guard lock(counts.mutex);
+  ++counts.calls.memory_allocations;
+  if (result == VK_SUCCESS) {
+    counts.memory[*memory] = static_cast<int64_t>(info->allocationSize);
+    counts.calls.memory_bytes += static_cast<int64_t>(info->allocationSize);
+  }
+  return result;
+}
+VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* callbacks) {
   {
     const std::lock_guard lock(counts.mutex);
-    ++counts.calls.memory_allocations;
+    if (const auto entry = counts.memory.find(memory); entry != counts.memory.end()) {
+      counts.calls.memory_bytes -= entry->second;
+      counts.memory.erase(entry);
+    }
   }
-  return driver_allocate(device, info, callbacks, memory);
+  driver_free(device, memory, callbacks);
 }
 
 template <class F>
@@ -100,8 +115,11 @@ void count_vulkan_calls(bool on) {
   put(vkCmdDispatchIndirect, driver_dispatch_indirect, dispatch_indirect, on);
   put(vkCmdPipelineBarrier2, driver_barrier, pipeline_barrier, on);
   put(vkAllocateMemory, driver_allocate, allocate, on);
+  put(vkFreeMemory, driver_free, release, on);
   const std::lock_guard lock(counts.mutex);
-  if (on) counts.calls = {};
+  if (!on) return;
+  counts.calls = {};
+  counts.memory.clear();
 }
 
 VulkanCalls vulkan_calls() {

@@ -11,6 +11,7 @@ namespace sg {
 
 struct VulkanCalls {
   int64_t submits = 0, dispatches = 0, barriers = 0, memory_allocations = 0;
+  int64_t memory_bytes = 0;  // allocated and not freed
 };
 // Puts counting functions in place (counts start at 0) or the driver's back. Loads Vulkan when nothing has.
 void count_vulkan_calls(bool on);

@@ -46,8 +46,31 @@ BufferPool::BufferPool(const Context& context, Queue& queue, Queue* copies)
 void BufferPool::count(GpuBuffer* buffer, int sign) {
   const int64_t bytes = sign * static_cast<int64_t>(buffer->block_);
   (buffer->scratch_ ? counters_.cached : counters_.live) += bytes;
-  counters_.peak = std::max(counters_.peak, counters_.live);
-  if (profile::with_memory) profile::count_memory(context_.id, counters_.live);
+  note(counters_.live);
+}
+
+void BufferPool::note(int64_t used) {
+  counters_.peak = std::max(counters_.peak, used);
+  if (profile::with_memory) profile::count_memory(context_.id, used);
+}
+
+void BufferPool::count_run(int64_t inside) {
+  if (inside == 0) return;
+  const std::lock_guard lock(mutex_);
+  note(counters_.live + inside);
+  note(counters_.live);
+}
+
+int64_t BufferPool::reserved() const {
+  const VkPhysicalDeviceMemoryProperties* memory = nullptr;
+  vmaGetMemoryProperties(context_.vma, &memory);
+  VmaBudget heaps[VK_MAX_MEMORY_HEAPS];
+  vmaGetHeapBudgets(context_.vma, heaps);
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < memory->memoryHeapCount; ++i)
+    if (memory->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      bytes += static_cast<int64_t>(heaps[i].statistics.blockBytes);
+  return bytes;
 }
 
 // In this order: a free block, new memory within the budget, a block that an upload would have to wait for, and after

@@ -70,6 +70,10 @@ class BufferPool {
   // The device is lost: all blocks are gone. Their memory goes back to the driver when no work can be running on it.
   void abandon(bool idle);
   int64_t budget() const { return budget_; }
+  // A run that is submitted now uses so many bytes of the arena.
+  void count_run(int64_t inside);
+  // Of the device's memory, what the driver has given and not got back.
+  int64_t reserved() const;
   // Allocations and peak since the last call; live and cached as they are.
   PoolCounters read_counters();
 
@@ -83,6 +87,7 @@ class BufferPool {
   GpuBuffer* create(size_t block, VkResult& why);
   GpuBuffer* add(std::unique_ptr<GpuBuffer> buffer, size_t block);
   void count(GpuBuffer* buffer, int sign);
+  void note(int64_t used);
   [[noreturn]] void out_of_memory(size_t bytes, VkResult why);
 
   const Context& context_;

@@ -25,6 +25,8 @@ class PlanMemory {
 
   // The arena grows here. OutOfMemoryError.
   void reserve(int64_t arena_bytes);
+  // The plan is submitted now.
+  void count(const GpuPrepared& plan) { pool_.count_run(plan.arena_bytes); }
   void give_back() { arena_ = Ref<GpuBuffer>(); }  // to the pool
   const Ref<GpuBuffer>& arena() const { return arena_; }
   // Of the run that is being recorded. Error when a buffer is too small, or of another device.

@@ -106,6 +106,7 @@ void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   times_.clear();
   if (ready_.cached.empty()) record_parts(slot, plan, ready_.uploads);
   const uint64_t value = submit(slot, ready_.cached, plan, arguments);
+  memory_.count(plan);
   uploads_.clear();
   for (size_t i = 0; i < times_.size(); ++i) timing_.submitted(std::move(times_[i]), value + 1 - times_.size() + i);
   ++plan.runs;
