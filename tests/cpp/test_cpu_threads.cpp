@@ -93,6 +93,19 @@ TEST_CASE("cpu memory: blocks are aligned, kept and counted", "[cpu]") {
   CHECK(stats.bytes_peak >= 3 << 20);
 }
 
+TEST_CASE("cpu memory: the peak has what all runs of a moment use inside", "[cpu]") {
+  DeviceStats stats;
+  cpu::MemoryPool pool(stats);
+  const BufferRef value = pool.allocate(4096);
+  pool.use_inside(1000);
+  pool.use_inside(300);
+  pool.use_inside(-1000);
+  pool.use_inside(500);
+  pool.use_inside(-800);
+  CHECK(stats.bytes_live == 4096);
+  CHECK(stats.bytes_peak == 4096 + 1300);
+}
+
 TEST_CASE("cpu memory: the limit frees the cache first, then raises with the figures", "[cpu]") {
   DeviceStats stats;
   cpu::MemoryPool pool(stats);
