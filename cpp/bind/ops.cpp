@@ -26,6 +26,13 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const std::optional<Tenso
                 Reduction reduction) {
   return sg::nll_loss(x, target, {weight, ignore_index, reduction});
 }
+// None: there are too few logits for slices, or an option that they do not have.
+Object linear_cross_entropy(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+                            const Tensor& target, int64_t ignore_index, Reduction reduction, double label_smoothing) {
+  const ClassLoss options{{}, ignore_index, reduction, label_smoothing};
+  if (!has_slices(x, weight, target, options)) return Object(Py_NewRef(Py_None));
+  return Object(wrap(sg::linear_cross_entropy(x, weight, bias, target, options)));
+}
 
 constexpr Callable callables[] = {
     {"masked_fill", bound<sg::masked_fill>},
@@ -33,6 +40,7 @@ constexpr Callable callables[] = {
     {"softmax", bound<sg::softmax>, Autocast::wide},
     {"log_softmax", bound<sg::log_softmax>, Autocast::wide},
     {"cross_entropy", bound<cross_entropy>, Autocast::wide},
+    {"_linear_cross_entropy", bound<linear_cross_entropy>, Autocast::narrow},
     {"nll_loss", bound<nll_loss>, Autocast::wide},
 };
 

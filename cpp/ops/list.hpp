@@ -493,6 +493,10 @@ struct ClassLoss {
 // out of range. cross_entropy takes probabilities of the shape of the logits as well.
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const ClassLoss& options = {});
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss& options = {});
+// cross_entropy(x @ weight.T + bias, target) in slices of rows, where there are enough logits; not rounded to a half type.
+bool has_slices(const Tensor& x, const Tensor& weight, const Tensor& target, const ClassLoss& options);
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+                            const Tensor& target, const ClassLoss& options);
 
 // ---- optimisers: one update of all tensors, in place ----------------------------------------------------------------
 // How a step changes one parameter. The function gives the parameter's new value and puts the new state in place of the

@@ -551,6 +551,17 @@ def _generator_of_thread(own: Generator | None) -> Generator | None:
         The thread's own stream before.
     """
 
+def _linear_cross_entropy(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    target: Tensor,
+    ignore_index: builtins.int,
+    reduction: str,
+    label_smoothing: builtins.float,
+) -> Tensor | None:
+    """The loss in slices of rows, float32 where logits are of a half type; None: there are too few for that."""
+
 def _check_parameter(op: str, x: Tensor, good: Tensor) -> Tensor:
     """x; where `good` is false, the next read raises the ValueError of that op."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._core import Tensor, dtype
+from ..._core import Tensor, _linear_cross_entropy, dtype, promote_types
+from ...base.casts import wide
 from .linear import linear
 from .loss import cross_entropy
 
@@ -13,7 +14,7 @@ __all__ = ["LinearCrossEntropyOptions", "linear_cross_entropy"]
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch computes in pieces: accepted. The logits are computed as a whole here.
+    """How PyTorch computes in pieces: accepted. The pieces are chosen here by the sizes.
 
     Args:
         allow_retain_graph: whether backward() may be called again; it always may here.
@@ -44,6 +45,8 @@ def linear_cross_entropy(
 ) -> Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target).
 
+    Of many classes, the logits are computed in slices of rows, each with its gradients, and never all there at once.
+
     Args:
         input: [n, features], or [features].
         linear_weight: [classes, features]; or [classes, d1, ..., features], for logits [n, classes, d1, ...].
@@ -53,7 +56,7 @@ def linear_cross_entropy(
         reduction: "mean", "sum" or "none".
         ignore_index: a class that costs nothing; None is -100.
         label_smoothing: how much of the target goes to all classes, 0 to 1.
-        options: how PyTorch computes in pieces; without effect.
+        options: how PyTorch computes in pieces; without effect: slices are chosen by the sizes.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -68,10 +71,19 @@ def linear_cross_entropy(
             f"linear_cross_entropy: input {list(input.shape)} and weight {list(linear_weight.shape)}; "
             "give [n, features] and [classes, ..., features]"
         )
+    ignored = -100 if ignore_index is None else ignore_index
+    if weight is None:
+        loss = _linear_cross_entropy(input, linear_weight, linear_bias, target, ignored, reduction, label_smoothing)
+        if loss is not None:
+            return loss.to(_loss_type(input, linear_weight))
     sizes = linear_weight.shape[:-1]
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
-    ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits.unflatten(-1, sizes), target, weight, ignored, reduction, label_smoothing=label_smoothing
     )
+
+
+@wide
+def _loss_type(input: Tensor, weight: Tensor) -> dtype:
+    return promote_types(input.dtype, weight.dtype)
