@@ -44,8 +44,9 @@ Grain grain_of_fold(const Node& node) {
 
 }  // namespace
 
+// What is stored whoever reads it has its elements where they are stored.
 void find_grain(Node& node) {
-  if (node.domain.rank > 0)
+  if (node.domain.rank > 0 && !node.op->stores)
     node.parameters = node.op->kind == Kind::reduce ? grain_of_fold(node) : grain_of_formula(node);
 }
 

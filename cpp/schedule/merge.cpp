@@ -11,7 +11,8 @@ namespace {
 constexpr int kMaxRowTensors = 6;  // of kernels of rows that only share what they read
 constexpr size_t kMaxMemories = 48;
 constexpr size_t kMaxProductUses = 48;
-constexpr size_t kMaxMergedUses = 512;  // each kernel that joins costs as much as those that joined before
+constexpr int64_t kLeastTransposed = 1 << 16;  // elements whose order in memory is worth a kernel
+constexpr size_t kMaxMergedUses = 512;         // each kernel that joins costs as much as those that joined before
 
 // After a fold, elements of a long row must not be visited again in the same kernel.
 bool rows_fit(Context& context, const FusionGroup& group) {
@@ -89,6 +90,19 @@ bool scatters(const Context& context, int32_t root) {
   return context.node(root).op->kind == Kind::effect && context.node(root).inputs == 3;
 }
 
+// A kernel of elements that reads a tensor along one dimension of memory and writes along another: on a GPU it goes
+// through squares in shared memory, which a kernel of rows does not.
+bool transposes(Context& context, const FusionGroup& group) {
+  if (!context.input.gpu || group.reduced || group.kind != FusionGroup::Kind::program) return false;
+  const int last = group.domain.rank - 1;
+  const auto across = [&](const Use& use) {
+    if (use.inlined || use.elsewhere || !reads_whole(group, use) || use.strides[last] <= 1) return false;
+    return std::find(use.strides.v, use.strides.v + last, 1) != use.strides.v + last;
+  };
+  return last > 0 && std::ranges::any_of(group.uses, across) &&
+         context.guards.exceeds({group.shape}, kLeastTransposed - 1, true);
+}
+
 // What may ride on a product's result: pointwise values of it, not updates in place.
 bool fits_epilogue(const Context& context, const FusionGroup& product, const FusionGroup& late) {
   if (late.reduced || late.roots.size() != 1) return false;
@@ -102,6 +116,7 @@ bool fits_epilogue(const Context& context, const FusionGroup& product, const Fus
 bool may_merge(Context& context, const FusionGroup& early, const FusionGroup& late) {
   if (late.kind != FusionGroup::Kind::program || early.kind == FusionGroup::Kind::custom) return false;
   if (early.kind == FusionGroup::Kind::product && !fits_epilogue(context, early, late)) return false;
+  if ((early.reduced && transposes(context, late)) || (late.reduced && transposes(context, early))) return false;
   // Before anything is followed: one size, and not too much memory.
   if (!early.reduced && !late.reduced && !context.guards.conditions([&] { return same_size(context, early, late); }))
     return false;

@@ -6,10 +6,12 @@ The variance is the mean of the squared distances from the mean. Half types are 
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ..._core import Tensor, pad
+from ..._core import Tensor, _stored, pad
 from ...base.casts import wide
 from ...base.dtypes import finfo
 from ...base.grad_mode import no_grad
@@ -47,6 +49,24 @@ def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *paramete
     return tuple(range(-len(shape), 0))
 
 
+_LEAST_COPIED = 1 << 16  # elements
+
+
+def _rows_in_order(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """For functions that read rows several times, forward and backward: on a GPU they get a copy of an input whose rows
+    lie across memory, such as an image seen with its channels last."""
+
+    @functools.wraps(function)
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if input.device.kind == "gpu" and input.numel() >= _LEAST_COPIED:
+            *others, last = input.stride()
+            if last > 1 and 1 in others:
+                input = _stored(input)
+        return function(input, *args, **kwargs)
+
+    return call
+
+
 _COMMON = """
 Args:
     input: [n, channels, ...].
@@ -59,6 +79,7 @@ Args:
 
 
 @described(_COMMON)
+@_rows_in_order
 @wide
 def layer_norm(
     input: Tensor,
@@ -86,6 +107,7 @@ def layer_norm(
 
 
 @described(layer_norm)
+@_rows_in_order
 @wide
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
