@@ -18,10 +18,10 @@ struct Exp2 {
   static auto vjp_a(auto g, auto, auto o) { return g * o * kLn2; }
 };
 struct Expm1 {
-  static constexpr auto name = "expm1", doc = "exp(a) - 1, accurate for small a.", result = "float", saves = "o",
+  static constexpr auto name = "expm1", doc = "exp(a) - 1, accurate for small a.", result = "float", saves = "a",
                         autocast = "float32";
   static auto fwd(auto a) { return expm1(a); }
-  static auto vjp_a(auto g, auto, auto o) { return g * (o + 1); }
+  static auto vjp_a(auto g, auto a, auto) { return g * exp(a); }  // the result + 1 is 0 far below 0
 };
 struct Log1p {
   static constexpr auto name = "log1p", doc = "log(1 + a), accurate for small a.", result = "float", saves = "a",

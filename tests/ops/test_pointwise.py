@@ -225,3 +225,9 @@ def test_numbers_in_float64_have_all_digits(device: sg.Device) -> None:
 def test_xlog1py_is_nan_where_its_second_argument_is(device: sg.Device) -> None:
     got = sg.special.xlog1py(sg.zeros(2, device=device), sg.tensor([math.nan, -1.0], device=device))
     assert math.isnan(got[0].item()) and got[1].item() == 0.0
+
+
+def test_the_gradient_of_expm1_keeps_its_digits_far_below_0(device: sg.Device) -> None:
+    x = sg.tensor([-60.0, -30.0, -17.0, 0.0, 1e-3, 20.0], device=device, requires_grad=True)
+    sg.expm1(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(x.detach().numpy().astype(np.float64)), rtol=1e-5)
