@@ -256,6 +256,16 @@ def test_modes_are_decorators_too() -> None:
     assert (x * 2).requires_grad and not sg.is_inference_mode_enabled()
 
 
+def test_inference_mode_of_false_leaves_it() -> None:
+    x = leaf([1.0])
+    with sg.inference_mode():
+        with sg.inference_mode(False):
+            y = x * 2
+        assert y.requires_grad and not y.is_inference() and not (x * 2).requires_grad
+    with sg.no_grad(), sg.inference_mode(False):  # as in PyTorch 2.13
+        assert (x * 2).requires_grad
+
+
 def test_memory_of_inference_mode_is_known() -> None:
     """As in PyTorch 2.13: a view belongs to what it is a view of."""
     x = sg.ones(4, requires_grad=True)

@@ -123,7 +123,7 @@ class inference_mode(_Decorator):
     Unlike PyTorch's, such tensors are ordinary ones: they may take part in gradients later.
 
     Args:
-        mode: False leaves everything as it is.
+        mode: False leaves it, so that the inside of a `with` is recorded again.
 
     Example:
         >>> with sg.inference_mode():
@@ -136,7 +136,7 @@ class inference_mode(_Decorator):
 
     def __init__(self, mode: bool = True) -> None:
         self._on = bool(mode)
-        super().__init__(grad=False if self._on else None, inference=self._on)
+        super().__init__(grad=not self._on, inference=self._on)
 
     def _fresh(self) -> _Decorator:
         return inference_mode(self._on)
