@@ -411,6 +411,21 @@ def test_like_pairs_of_no_distance_have_finite_gradients() -> None:
     assert np.isfinite(x.grad.numpy()).all()
 
 
+@pytest.mark.parametrize("dtype", [sg.float64, sg.float16, sg.int64])
+def test_weights_and_targets_do_not_change_the_type_of_a_loss(dtype: sg.DType) -> None:
+    """As in PyTorch 2.13; weights from NumPy are float64."""
+    x, y = sg.tensor([0.25, 0.5]), sg.tensor([1.0, 0.0])
+    weights = sg.tensor([1, 3])
+    for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
+        got, want = loss(x, y, weights.to(dtype)), loss(x, y, weights.float())
+        assert got.dtype == sg.float32 and sg.equal(got, want)
+    got = F.binary_cross_entropy_with_logits(x, y, pos_weight=weights.to(dtype))
+    assert got.dtype == sg.float32 and sg.equal(got, F.binary_cross_entropy_with_logits(x, y, pos_weight=weights * 1.0))
+    for other in (F.huber_loss, F.soft_margin_loss):
+        assert other(x, y.to(dtype)).dtype == sg.float32 and other(x.to(sg.bfloat16), y).dtype == sg.bfloat16
+    assert F.huber_loss(sg.tensor([1, 2]), x).dtype == sg.float32
+
+
 def test_the_weights_of_a_loss_move_with_it() -> None:
     loss = sg.nn.CrossEntropyLoss(weight=sg.ones(3)).to(sg.float64)
     assert loss.weight.dtype == sg.float64

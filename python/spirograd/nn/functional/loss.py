@@ -48,6 +48,11 @@ def _reduced(op: str, losses: Tensor, reduction: str) -> Tensor:
     raise ValueError(f"{op}: reduction '{reduction}' is unknown; use mean, sum or none")
 
 
+def _of_type(x: Tensor, other: Tensor) -> Tensor:
+    """The other in the floating type of x: neither targets nor weights make a loss wider."""
+    return other.to(x.dtype) if x.dtype.is_floating_point else other
+
+
 def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
     for name, value in (("input", input), ("target", target)):
         if not hasattr(value, "shape"):
@@ -135,7 +140,8 @@ def huber_loss(
     if delta <= 0:
         raise ValueError(f"huber_loss: delta is {delta}; use a positive number")
     losses = _huber(input - target, delta)
-    return _reduced("huber_loss", losses if weight is None else _times("huber_loss", losses, weight), reduction)
+    losses = losses if weight is None else _times("huber_loss", losses, weight)
+    return _of_type(input, _reduced("huber_loss", losses, reduction))
 
 
 def _huber(difference: Tensor, delta: float) -> Tensor:
@@ -259,11 +265,12 @@ def binary_cross_entropy(
         50.0
     """
     _same_shape("binary_cross_entropy", input, target)
-    same_type("binary_cross_entropy", input, target, weight)
+    same_type("binary_cross_entropy", input, target)
     good = (input >= 0) & (input <= 1) & (target >= 0) & (target <= 1)
     input = _core._check_parameter("binary_cross_entropy", input, good)
     losses = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
-    return _reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
+    losses = losses if weight is None else losses * _of_type(losses, weight)
+    return _reduced("binary_cross_entropy", losses, reduction)
 
 
 def _hinge(x: Tensor) -> Tensor:
@@ -300,9 +307,10 @@ def binary_cross_entropy_with_logits(
     """
     _same_shape("binary_cross_entropy_with_logits", input, target)
     # A term for each class: their gradients do not cancel where a prediction is confident and correct.
-    positive = target if pos_weight is None else pos_weight * target
+    positive = target if pos_weight is None else _of_type(input, pos_weight) * target
     losses = (1 - target) * -logsigmoid(-input) - positive * logsigmoid(input)
-    return _reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
+    losses = losses if weight is None else losses * _of_type(losses, weight)
+    return _reduced("binary_cross_entropy_with_logits", losses, reduction)
 
 
 @described()
@@ -404,7 +412,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
         0.6931
     """
     _same_shape("soft_margin_loss", input, target)
-    return _reduced("soft_margin_loss", -logsigmoid(target * input), reduction)
+    return _of_type(input, _reduced("soft_margin_loss", -logsigmoid(target * input), reduction))
 
 
 @described(_PAIR)
