@@ -261,6 +261,14 @@ def test_lazy_layers_take_a_state_before_their_first_call() -> None:
     assert type(other) is nn.LazyLinear and other(x).shape == (2, 2)
 
 
+def test_a_parameter_without_shape_does_not_count_as_empty() -> None:
+    weight = nn.LazyLinear(2).weight
+    for ask in (lambda: weight.shape, weight.numel, weight.nelement, weight.dim, lambda: len(weight)):
+        with pytest.raises(ValueError, match=r"the parameter of a lazy layer has no shape yet; call the module"):
+            ask()
+    assert repr(weight) == "<UninitializedParameter>" and "(0): <Un" in repr(nn.ParameterList([weight]))
+
+
 def test_forward_hooks() -> None:
     layer, calls = nn.Identity(), []
     one = sg.ones(1)

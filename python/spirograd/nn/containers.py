@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from .._core import Tensor
 from .module import Module, TensorModule, _tree
-from .parameter import Parameter
+from .parameter import Parameter, UninitializedParameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -304,6 +304,8 @@ def _line(value: Any) -> str:
     """A line that describes a parameter."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
+    if isinstance(value, UninitializedParameter):
+        return repr(value)
     size = "x".join(map(str, value.shape))
     place = "" if value.device.kind == "cpu" else f" ({value.device})"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"

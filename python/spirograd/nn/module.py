@@ -516,7 +516,7 @@ class Module:
         differ = {
             name: (tuple(own[name].shape), tuple(value.shape))
             for name, value in values.items()
-            if value.shape != own[name].shape and not isinstance(own[name], UninitializedParameter)
+            if not isinstance(own[name], UninitializedParameter) and value.shape != own[name].shape
         }
         wrong_names = result if strict and not after else LoadResult([], [])
         if differ or any(wrong_names):

@@ -34,6 +34,13 @@ class Parameter(Tensor):
         pass
 
 
+def _refusing(name: str) -> Any:
+    def refuse(self: Any, *args: Any) -> Any:
+        raise ValueError(f"{name}: the parameter of a lazy layer has no shape yet; call the module with an input first")
+
+    return refuse
+
+
 class UninitializedParameter(Parameter):
     """A parameter without a shape yet. It has a device and a type, and becomes an ordinary parameter later.
 
@@ -41,13 +48,22 @@ class UninitializedParameter(Parameter):
         requires_grad: whether backward() computes its gradient.
         device: the device of the parameter.
         dtype: the element type of the parameter.
+
+    Raises:
+        ValueError: its shape or its number of elements is asked for.
     """
+
+    shape = property(_refusing("shape"))
+    dim, numel, nelement, __len__ = map(_refusing, ("dim", "numel", "nelement", "__len__"))
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return UninitializedParameter, (self.requires_grad, self.device, self.dtype)
