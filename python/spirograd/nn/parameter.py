@@ -36,6 +36,7 @@ class Parameter(Tensor):
 
 def _refusing(name: str) -> Any:
     def refuse(self: Any, *args: Any) -> Any:
+        """Raises ValueError: the parameter has no shape yet."""
         raise ValueError(f"{name}: the parameter of a lazy layer has no shape yet; call the module with an input first")
 
     return refuse
