@@ -17,6 +17,7 @@ from . import _core
 from ._complex import ComplexTensor
 from ._core import Tensor, arange, cat, pad, where
 from .base.casts import exact
+from .base.keywords import naming_keywords
 from .base.types import DeviceLike, DTypeLike
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]
@@ -524,6 +525,7 @@ def _frequencies(k: Tensor, period: float, dtype: DTypeLike | None, requires_gra
     return out.requires_grad_(requires_grad)
 
 
+@naming_keywords
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -550,6 +552,7 @@ def fftfreq(
     return _frequencies(k, n * d, dtype, requires_grad)
 
 
+@naming_keywords
 def rfftfreq(
     n: int,
     d: float = 1.0,
@@ -574,6 +577,7 @@ def _shifted(input: Any, dim: int | Sequence[int] | None, back: bool) -> Any:
     return input.roll(shifts, dims)
 
 
+@naming_keywords
 def fftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
     """Moves the frequency 0 from the beginning to the middle.
 
@@ -588,6 +592,7 @@ def fftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
     return _shifted(input, dim, False)
 
 
+@naming_keywords
 def ifftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
     """The inverse of fftshift; arguments as there.
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..base.whole import Whole
 from ..optim import Optimizer
 
@@ -25,6 +26,7 @@ def _gradients(optimizer: Optimizer) -> list[Tensor]:
     return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
 
 
+@naming_keywords
 class GradScaler:
     """Multiplies losses by a scale so that float16 gradients do not vanish; the scale grows while nothing overflows.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
+from .keywords import propose_keyword
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,7 +16,11 @@ def _marked(function: F, narrow: bool) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _core._autocast_arguments(args, kwargs, narrow)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            propose_keyword(error, function)
+            raise
 
     return call  # type: ignore[return-value]
 
@@ -35,9 +40,13 @@ def exact(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _core._autocast() == (None, None):
-            return function(*args, **kwargs)
-        with _core._Mode(kind=0), _core._Mode(kind=1):
-            return function(*args, **kwargs)
+        try:
+            if _core._autocast() == (None, None):
+                return function(*args, **kwargs)
+            with _core._Mode(kind=0), _core._Mode(kind=1):
+                return function(*args, **kwargs)
+        except TypeError as error:
+            propose_keyword(error, function)
+            raise
 
     return call  # type: ignore[return-value]

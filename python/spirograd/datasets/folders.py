@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError
+from ..base.keywords import naming_keywords
 from ..serialization._arrays import reason
 from ..utils.data import Dataset
 
@@ -59,6 +60,7 @@ def load_image(path: str | os.PathLike[str], max_pixels: int | None = None) -> n
         ) from None
 
 
+@naming_keywords
 class ImageFolder(Dataset[tuple[Any, Any]]):
     """Images in folders, as torchvision has it: `root/dog/xxx.png` is of the class dog. Samples are (image, class).
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._core import FileFormatError
 from ..base.docstrings import described_by
+from ..base.keywords import naming_keywords
 from ..utils.data import Dataset
 from .download import ARGUMENTS, Download, File, read
 
@@ -70,6 +71,7 @@ class Split(NamedTuple):
     labels: npt.NDArray[np.int64]  # [n]
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """The MNIST handwritten digits: 28 x 28 grey images, classes 0 to 9.
@@ -83,12 +85,14 @@ def mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, d
     return _flat(*_mnist(split, root, download))
 
 
+@naming_keywords
 @described_by(mnist)
 def fashion_mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """Zalando's clothes in MNIST's form: 28 x 28 grey images, classes 0 to 9."""
     return _flat(*_fashion(split, root, download))
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def cifar10(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """CIFAR-10: 32 x 32 colour images, classes 0 to 9 (airplane, automobile, bird, cat, ... truck).
@@ -104,6 +108,7 @@ def cifar10(split: str = "train", *, root: str | os.PathLike[str] | None = None,
     return Split(_scaled(images), labels.astype(np.int64))
 
 
+@naming_keywords
 @described_by(cifar10)
 def cifar100(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """CIFAR-100: 32 x 32 colour images of 100 classes, 0 to 99 in the order of their names."""

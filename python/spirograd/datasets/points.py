@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.keywords import naming_keywords
 from ..utils.data.sampler import draw_seed
 
 __all__ = ["Points", "blobs", "circles", "moons", "spirals"]
@@ -21,6 +22,7 @@ class Points(NamedTuple):
     y: npt.NDArray[np.int64]  # [n]
 
 
+@naming_keywords
 def moons(n_samples: int = 100, *, noise: float = 0.0, shuffle: bool = True, seed: int | None = None) -> Points:
     """Two half circles that reach into each other: (cos t, sin t) and (1 - cos t, 1/2 - sin t) for t from 0 to pi.
 
@@ -44,6 +46,7 @@ def moons(n_samples: int = 100, *, noise: float = 0.0, shuffle: bool = True, see
     return _mixed("moons", parts, noise, shuffle, seed)
 
 
+@naming_keywords
 def circles(
     n_samples: int = 100, *, noise: float = 0.0, factor: float = 0.8, shuffle: bool = True, seed: int | None = None
 ) -> Points:
@@ -73,6 +76,7 @@ def circles(
     return _mixed("circles", parts, noise, shuffle, seed)
 
 
+@naming_keywords
 def spirals(
     n_samples: int = 100,
     *,
@@ -108,6 +112,7 @@ def spirals(
     return _mixed("spirals", parts, noise, shuffle, seed)
 
 
+@naming_keywords
 def blobs(
     n_samples: int = 100,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError
+from ..base.keywords import naming_keywords
 from ..serialization._arrays import reason
 
 __all__ = ["Table", "read_table", "table"]
@@ -26,6 +27,7 @@ class Table(NamedTuple):
     classes: list[Any]  # what the numbers of targets mean; empty where targets are numbers
 
 
+@naming_keywords
 def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:
     """The columns of a table.
 
@@ -68,6 +70,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
         raise FileFormatError(f"read_table: {text} is no {form} that pyarrow reads ({reason(error)})") from None
 
 
+@naming_keywords
 def table(path: str | os.PathLike[str], target: str, columns: Sequence[str] | None = None) -> Table:
     """Inputs and targets of a table: `sg.fit(net, data.inputs, data.targets)`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ..base.docstrings import described_by
+from ..base.keywords import naming_keywords
 from .download import ARGUMENTS, Download, File, read
 
 __all__ = ["tiny_shakespeare", "wikitext2"]
@@ -38,6 +39,7 @@ WIKITEXT2_SOURCE = Download(
 )
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def tiny_shakespeare(split: str = "all", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """1,115,394 characters of Shakespeare's plays, of 65 kinds.
@@ -52,6 +54,7 @@ def tiny_shakespeare(split: str = "all", *, root: str | os.PathLike[str] | None 
     return {"all": text, "train": text[:cut], "valid": text[cut:]}[split]
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def wikitext2(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """WikiText-2: articles of Wikipedia with rare words as ``<unk>``, words apart by spaces, for word models.

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _core
+from ..base.keywords import naming_keywords
 from . import environment, nccl
 
 DEFAULT_TIMEOUT = 600.0
@@ -183,6 +184,7 @@ def _open(communicator: Any, ranks: tuple[int, ...], seconds: float) -> int:
     )
 
 
+@naming_keywords
 def init_process_group(
     backend: str = "auto",
     *,
@@ -375,6 +377,7 @@ def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
     return list((group or world()).ranks)
 
 
+@naming_keywords
 def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.timedelta | None = None) -> ProcessGroup:
     """A group of some processes. Every process of the world must call this, in the same order.
 

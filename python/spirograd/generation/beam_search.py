@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .._core import Tensor, tensor
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..compiler import compile
 from ..models import Decoder
 from .reading import Reading, evaluating
@@ -21,6 +22,7 @@ class Hypothesis(NamedTuple):
     score: float  # the sum of the logarithms of their probabilities, divided by their count ** length_penalty
 
 
+@naming_keywords
 def beam_search(
     model: Decoder,
     prompt: Any,

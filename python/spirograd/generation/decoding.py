@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import Generator, Tensor, arange, bool, stack, tensor, where, zeros
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..compiler import compile
 from ..models import Decoder
 from ..utils.sampling import sample_logits
@@ -101,6 +102,7 @@ def _until(stop: Sequence[int], model: Decoder, prompts: Any, *options: Any) -> 
             return
 
 
+@naming_keywords
 def stream(
     model: Decoder,
     prompts: Any,
@@ -146,6 +148,7 @@ def stream(
     yield from _until(stop, model, prompts, max_new_tokens, temperature, top_k, top_p, repetition_penalty, seed, 1)
 
 
+@naming_keywords
 def generate(
     model: Decoder,
     prompts: Any,

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import Tensor, cross_entropy
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from .functions import (
     _PARTS,
     _hits,
@@ -139,6 +140,7 @@ class Mean(Sum):
         return mean
 
 
+@naming_keywords
 class Accuracy(Mean):
     """accuracy() over batches.
 
@@ -153,6 +155,7 @@ class Accuracy(Mean):
         super().__init__(lambda input, target: _hits(input, target, threshold), name or "accuracy")
 
 
+@naming_keywords
 class TopK(Mean):
     """top_k_accuracy() over batches; its name is "top5" for k = 5.
 
@@ -195,6 +198,7 @@ class MSE(Mean):
         super().__init__(mean_squared_error, name or "mse")
 
 
+@naming_keywords
 class Perplexity(Sum):
     """perplexity() over batches: each target weighs the same, in whichever batch it is.
 
@@ -218,6 +222,7 @@ class Perplexity(Sum):
         return mean.exp()
 
 
+@naming_keywords
 class ConfusionMatrix(Sum):
     """confusion_matrix() over batches.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from .. import _core
 from .._core import Tensor, cross_entropy, where
+from ..base.keywords import naming_keywords
 
 __all__ = ["accuracy", "confusion_matrix", "f1_score", "mean_absolute_error", "mean_squared_error", "perplexity"]
 __all__ += ["precision", "r2_score", "recall", "top_k_accuracy"]
@@ -34,6 +35,7 @@ def _hits(input: Tensor, target: Tensor, threshold: float) -> Tensor:
     return said == wanted
 
 
+@naming_keywords
 def accuracy(input: Tensor, target: Tensor, threshold: float = 0.0) -> Tensor:
     """The share of targets that were predicted.
 
@@ -68,6 +70,7 @@ def _hits_of_top(input: Tensor, target: Tensor, k: int) -> Tensor:
     return ahead.sum(1) < k
 
 
+@naming_keywords
 def top_k_accuracy(input: Tensor, target: Tensor, k: int = 5) -> Tensor:
     """The share of targets among the k classes with the highest scores.
 
@@ -88,6 +91,7 @@ def top_k_accuracy(input: Tensor, target: Tensor, k: int = 5) -> Tensor:
     return _hits_of_top(input, target, k).float().mean()
 
 
+@naming_keywords
 def confusion_matrix(input: Tensor, target: Tensor, num_classes: int | None = None, threshold: float = 0.0) -> Tensor:
     """How often class i (row) was taken for class j (column).
 
@@ -158,6 +162,7 @@ def _score(op: str, input: Tensor, target: Tensor, average: str, classes: int | 
     return _shares(op, confusion_matrix(input, target, classes, threshold), average, _PARTS[op])
 
 
+@naming_keywords
 def precision(
     input: Tensor,
     target: Tensor,
@@ -186,6 +191,7 @@ def precision(
     return _score("precision", input, target, average, num_classes, threshold)
 
 
+@naming_keywords
 def recall(
     input: Tensor,
     target: Tensor,
@@ -203,6 +209,7 @@ def recall(
     return _score("recall", input, target, average, num_classes, threshold)
 
 
+@naming_keywords
 def f1_score(
     input: Tensor,
     target: Tensor,
@@ -220,6 +227,7 @@ def f1_score(
     return _score("f1_score", input, target, average, num_classes, threshold)
 
 
+@naming_keywords
 def perplexity(input: Tensor, target: Tensor, ignore_index: int = -100) -> Tensor:
     """exp of the mean cross entropy: the effective number of classes among which the model is undecided.
 
@@ -244,6 +252,7 @@ def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
         raise ValueError(f"{op}: input has shape {list(input.shape)}, target {list(target.shape)}; reshape one of them")
 
 
+@naming_keywords
 def mean_absolute_error(input: Tensor, target: Tensor) -> Tensor:
     """The mean absolute difference.
 
@@ -258,6 +267,7 @@ def mean_absolute_error(input: Tensor, target: Tensor) -> Tensor:
     return (input - target).abs().mean()
 
 
+@naming_keywords
 def mean_squared_error(input: Tensor, target: Tensor) -> Tensor:
     """The mean squared difference.
 
@@ -272,6 +282,7 @@ def mean_squared_error(input: Tensor, target: Tensor) -> Tensor:
     return (input - target).square().mean()
 
 
+@naming_keywords
 def r2_score(input: Tensor, target: Tensor) -> Tensor:
     """The share of the target's variance that was predicted: 1 is perfect, 0 no better than the mean.
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from .. import nn
 from .._core import Tensor, cat, int8, is_grad_enabled, uint8, where
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 
 __all__ = ["QuantizedLinear", "quantize"]
 
@@ -87,6 +88,7 @@ class QuantizedLinear(nn.Module):
         return f"bits={self.bits}, group={self.group}"
 
 
+@naming_keywords
 def quantize(model: M, bits: int = 8, group: int = 64) -> M:
     """Replaces all linear layers of a model by `QuantizedLinear`, in place; for inference.
 

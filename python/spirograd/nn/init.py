@@ -8,6 +8,7 @@ from .. import _core, linalg
 from .._core import Generator, Tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_"]
 __all__ += ["orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
@@ -20,6 +21,7 @@ _GAINS = {
 } | {f"{kind}{n}d": 1.0 for kind in ("conv", "conv_transpose") for n in (1, 2, 3)}
 
 
+@naming_keywords
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Returns the factor that keeps the variance through a nonlinearity.
 
@@ -76,6 +78,7 @@ Raises:
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draws uniform numbers from [a, b).
 
@@ -91,6 +94,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draws normal numbers.
 
@@ -118,6 +122,7 @@ def _erfinv(x: Tensor) -> Tensor:
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -184,6 +189,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def eye_(tensor: Tensor) -> Tensor:
     """Writes the identity matrix.
 
@@ -204,6 +210,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Writes the identity of a convolution, which keeps as many channels as there are.
 
@@ -236,6 +243,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 @described_by(_FANS, _ARGUMENTS)
+@naming_keywords
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draws uniform numbers within gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
 
@@ -248,6 +256,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 @no_grad()
 @described_by(_FANS, _ARGUMENTS)
+@naming_keywords
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draws normal numbers with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
 
@@ -259,6 +268,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 @no_grad()
 @described_by(_FANS, _ARGUMENTS)
+@naming_keywords
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0.0,
@@ -280,6 +290,7 @@ def kaiming_uniform_(
 
 @no_grad()
 @described_by(_FANS, _ARGUMENTS)
+@naming_keywords
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0.0,
@@ -300,6 +311,7 @@ def kaiming_normal_(
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Writes orthonormal rows or columns, whichever are fewer (Saxe et al., 2013).
 
@@ -330,6 +342,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 
 @no_grad()
 @described_by(_ARGUMENTS)
+@naming_keywords
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Draws normal numbers, and sets the same number of elements in each column to zero (Martens, 2010).
 

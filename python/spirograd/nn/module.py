@@ -75,7 +75,7 @@ class Module:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls) and cls.__module__.startswith(f"{__package__}."):  # not that of a program's class
+        if "__init__" in vars(cls) and cls.__module__.startswith("spirograd."):  # not that of a program's class
             cls._constructor = vars(cls)["__init__"]
             cls.__init__ = naming_keywords(cls._constructor)  # type: ignore[method-assign]
 

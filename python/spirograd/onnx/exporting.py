@@ -13,6 +13,7 @@ from onnx import helper
 
 from .._core import Tensor
 from ..base.grad_mode import enable_grad
+from ..base.keywords import naming_keywords
 from ..base.tree import flatten
 from ..nn import Module
 from .graph import OPSET, TYPES, Graph, Value
@@ -23,6 +24,7 @@ LARGEST = 1 << 31  # bytes of a model in one file
 _one_at_a_time = threading.Lock()  # recurrent layers have another forward() meanwhile
 
 
+@naming_keywords
 def export(
     model: Module,
     args: Any,

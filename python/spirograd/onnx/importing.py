@@ -11,6 +11,7 @@ import onnx
 
 from .. import _core
 from .._core import Error, FileFormatError, Tensor
+from ..base.keywords import naming_keywords
 from ..nn import Module, Parameter
 from ..serialization._arrays import reason, shown
 from .functions import FUNCTIONS, Node, from_array
@@ -87,6 +88,7 @@ class OnnxModule(Module):
         return f"{len(self._nodes)} nodes, inputs {', '.join(self.inputs)}"
 
 
+@naming_keywords
 def load(path: str | os.PathLike[str] | onnx.ModelProto) -> OnnxModule:
     """Reads an ONNX model.
 

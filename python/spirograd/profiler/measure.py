@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 
 from .. import _core
+from ..base.keywords import naming_keywords
 from .events import Event, ProfilerActivity, covered, nest
 from .schedule import ProfilerAction
 from .table import IDLE, EventList, Row
@@ -18,6 +19,7 @@ from .table import IDLE, EventList, Row
 __all__ = ["profile", "record_function"]
 
 
+@naming_keywords
 class profile:
     """Measures what happens inside a `with`: every kernel, every stage of the engine, every region.
 

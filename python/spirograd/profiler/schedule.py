@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..base.keywords import naming_keywords
+
 __all__ = ["ProfilerAction", "schedule", "tensorboard_trace_handler"]
 
 
@@ -31,6 +33,7 @@ class ProfilerAction(enum.Enum):
     RECORD_AND_SAVE = 3
 
 
+@naming_keywords
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], ProfilerAction]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._core import FileFormatError
+from ..base.keywords import naming_keywords
 from ..base.types import DeviceLike
 from ._archives import load_archive, parse_npy, write_archive
 from ._arrays import tensor_of, values_of
@@ -20,6 +21,7 @@ from .safetensors import parse_safetensors
 __all__ = ["load", "save", "savez"]
 
 
+@naming_keywords
 def save(obj: Any, f: File) -> None:
     """Writes tensors, and what they are nested in, to a file.
 
@@ -52,6 +54,7 @@ def save(obj: Any, f: File) -> None:
         write_archive(stream, {str(i): a for i, a in enumerate(arrays)}, {TREE: text})
 
 
+@naming_keywords
 def load(
     f: File,
     map_location: DeviceLike | Mapping[str, DeviceLike] | None = None,

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from .._core import FileFormatError, Tensor
+from ..base.keywords import naming_keywords
 from ..base.types import DeviceLike
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of, values_of
 from ._paths import File, MapLocation, library, map_location_of, reading, written
@@ -18,6 +19,7 @@ __all__ = ["load_safetensors", "save_safetensors"]
 NAMES = dict(zip(("BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64"), DTYPES, strict=True))
 
 
+@naming_keywords
 def save_safetensors(tensors: Mapping[str, Any], f: File, metadata: Mapping[str, str] | None = None) -> None:
     """Writes named tensors as safetensors, which Hugging Face and others read.
 
@@ -66,6 +68,7 @@ def load_safetensors(
 def load_safetensors(
     f: File, map_location: DeviceLike | Mapping[str, DeviceLike] | None = None, *, return_metadata: Literal[True]
 ) -> tuple[dict[str, Tensor], dict[str, str]]: ...
+@naming_keywords
 def load_safetensors(
     f: File, map_location: DeviceLike | Mapping[str, DeviceLike] | None = None, *, return_metadata: bool = False
 ) -> dict[str, Tensor] | tuple[dict[str, Tensor], dict[str, str]]:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from .._core import FileFormatError, Tensor
+from ..base.keywords import naming_keywords
 from ._archives import write_archive
 from ._arrays import values_of
 from ._paths import File, name_of, written
@@ -15,6 +16,7 @@ from .safetensors import save_safetensors
 __all__ = ["load_weights", "save_weights"]
 
 
+@naming_keywords
 def save_weights(model: Any, f: str | os.PathLike[str]) -> None:
     """Writes the state of a module, as .safetensors or .npz by the name of the file.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._core import FileFormatError
+from ..base.keywords import naming_keywords
 from .tokenizer import ForeignTokenizer, Tokenizer, library
 
 __all__ = ["from_gpt2_files", "train_bpe"]
@@ -22,6 +23,7 @@ def _of_bytes(found: Any, model: Any) -> Any:
     return made
 
 
+@naming_keywords
 def train_bpe(texts: str | Iterable[str], size: int, special: Sequence[str] = ()) -> Tokenizer:
     """A tokenizer of bytes and, again and again, of the most frequent pair of parts (Sennrich et al., 2016).
 
@@ -46,6 +48,7 @@ def train_bpe(texts: str | Iterable[str], size: int, special: Sequence[str] = ()
     return ForeignTokenizer(made)
 
 
+@naming_keywords
 def from_gpt2_files(vocab: str | os.PathLike[str], merges: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of `vocab.json` and `merges.txt`, which GPT-2 was published with.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core import FileFormatError
+from ..base.keywords import naming_keywords
 from .tokenizer import FILES, Ids, Tokenizer
 
 __all__ = ["SentencePieceTokenizer", "from_sentencepiece"]
@@ -62,6 +63,7 @@ class SentencePieceTokenizer(Tokenizer):
 FILES[b"\n"] = lambda content, path: SentencePieceTokenizer(content, True, "from_file", path)
 
 
+@naming_keywords
 def from_sentencepiece(path: str | os.PathLike[str], begin: bool = True) -> Tokenizer:
     """The tokenizer of a file of SentencePiece, such as the ``tokenizer.model`` that Llama was published with.
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError, Tensor
+from ..base.keywords import naming_keywords
 from ..serialization._paths import written
 
 __all__ = ["Tokenizer", "from_file", "from_json"]
@@ -95,6 +96,7 @@ class Tokenizer:
 FILES: dict[bytes, Callable[[bytes, str], Tokenizer]] = {}
 
 
+@naming_keywords
 def from_file(path: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of a file: one of `save`, a ``tokenizer.json`` of the library tokenizers, or a ``tokenizer.model``
     of SentencePiece.
@@ -118,6 +120,7 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
     return _made("from_file", str(path), content)
 
 
+@naming_keywords
 def from_json(text: str) -> Tokenizer:
     """The tokenizer of `to_json()`, or of what a ``tokenizer.json`` of the library tokenizers holds.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.keywords import naming_keywords
 from .tokenizer import Ids, Tokenizer
 
 __all__ = ["ByteTokenizer", "CharTokenizer", "WordTokenizer"]
@@ -18,6 +19,7 @@ CODES = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"  # a character
 UNKNOWN, END = "<unk>", "<eos>"
 
 
+@naming_keywords
 class CharTokenizer(Tokenizer):
     """One number for each character, in the order of their code points.
 
@@ -111,6 +113,7 @@ class ByteTokenizer(Tokenizer):
         return cls()
 
 
+@naming_keywords
 class WordTokenizer(Tokenizer):
     """One number for each word; words are apart by white space, and each line ends with ``<eos>``.
 

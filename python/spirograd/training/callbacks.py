@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..base.tree import to_host
 from ..optim import ZeroRedundancyOptimizer
 from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -86,6 +87,7 @@ class _Watch:
         return True
 
 
+@naming_keywords
 class EarlyStopping(Callback):
     """Ends a training that no longer improves.
 
@@ -202,6 +204,7 @@ class ModelCheckpoint(Callback):
             save(self.folder, training.history.steps, epoch=training.epoch, keep=self.keep, **state)
 
 
+@naming_keywords
 class LearningRateScheduler(Callback):
     """Sets the learning rate.
 
@@ -253,6 +256,7 @@ class LearningRateScheduler(Callback):
                 group["lr"] = self.schedule(training.epoch + 1)
 
 
+@naming_keywords
 class EMA(Callback):
     """Averages the weights over the steps, newer ones more. Validation uses the averages, and after the training the
     model has them.
@@ -382,6 +386,7 @@ class JSONLogger(_Log):
         file.write(json.dumps(finite, allow_nan=False) + "\n")
 
 
+@naming_keywords
 class TensorBoardLogger(Callback):
     """Writes loss, metrics and learning rate of each epoch for TensorBoard: `loss/train` beside `loss/validation`.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..base.keywords import naming_keywords
 from . import functional as F
 from ._images import Images, generator, largest
 from .transform import Transform
@@ -39,6 +40,7 @@ CHANGES: dict[str, Change] = {
 }
 
 
+@naming_keywords
 class RandAugment(Transform):
     """Some of fourteen changes of colour and place, all of one strength, drawn for each image. For arrays of bytes.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import Tensor
+from ..base.keywords import naming_keywords
 from . import functional as F
 from ._images import Images, as_array, generator, of, uniform
 from .transform import Transform, probability
@@ -43,6 +44,7 @@ class ToImage(Transform):
         return as_array("ToImage", image)
 
 
+@naming_keywords
 class ToDtype(Transform):
     """Another type; arguments as in `functional.to_dtype`."""
 
@@ -53,6 +55,7 @@ class ToDtype(Transform):
         return F.to_dtype(image, self.dtype, self.scale)
 
 
+@naming_keywords
 class ConvertImageDtype(ToDtype):
     """ToDtype with scale=True."""
 
@@ -60,6 +63,7 @@ class ConvertImageDtype(ToDtype):
         super().__init__(dtype, True)
 
 
+@naming_keywords
 class Normalize(Transform):
     """(image - mean) / std, channel by channel, of images of a floating type.
 
@@ -80,6 +84,7 @@ class Normalize(Transform):
         return F.normalize(x, self.mean, self.std)
 
 
+@naming_keywords
 class Grayscale(Transform):
     """Brightness, in one channel or three."""
 
@@ -90,6 +95,7 @@ class Grayscale(Transform):
         return F.rgb_to_grayscale(x, self.num_output_channels)
 
 
+@naming_keywords
 class RandomGrayscale(Transform):
     """Brightness in all channels, with a probability."""
 
@@ -100,6 +106,7 @@ class RandomGrayscale(Transform):
         return of(x).where(uniform(x) < self.p, F.rgb_to_grayscale(x, x.shape[1]), x)
 
 
+@naming_keywords
 class ColorJitter(Transform):
     """Changes brightness, contrast, saturation and hue at random, in random order.
 
@@ -155,6 +162,7 @@ class ColorJitter(Transform):
         return x
 
 
+@naming_keywords
 class GaussianBlur(Transform):
     """Blurs by a Gaussian of random width, one for all images of a batch.
 

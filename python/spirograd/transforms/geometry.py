@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Tensor
+from ..base.keywords import naming_keywords
 from . import functional as F
 from ._images import Images, generator, indices, integers, of, uniform
 from .transform import Transform, probability
@@ -17,6 +18,7 @@ __all__ = ["CenterCrop", "Pad", "RandomCrop", "RandomErasing", "RandomHorizontal
 __all__ += ["RandomRotation", "RandomVerticalFlip", "Resize"]
 
 
+@naming_keywords
 class Resize(Transform):
     """Another size.
 
@@ -44,6 +46,7 @@ class Resize(Transform):
         return F.resize(x, self.size, self.interpolation, self.max_size)
 
 
+@naming_keywords
 class CenterCrop(Transform):
     """The middle, of height and width or of one number for both.
 
@@ -59,6 +62,7 @@ class CenterCrop(Transform):
         return F.center_crop(x, self.size)
 
 
+@naming_keywords
 class Pad(Transform):
     """A border; arguments as in `functional.pad`."""
 
@@ -69,6 +73,7 @@ class Pad(Transform):
         return F.pad(x, self.padding, self.fill, self.padding_mode)
 
 
+@naming_keywords
 class RandomCrop(Transform):
     """A part of a given size, from a random place.
 
@@ -112,6 +117,7 @@ class RandomCrop(Transform):
         return F.crop_at(x, integers(x, free[0] + 1), integers(x, free[1] + 1), height, width)
 
 
+@naming_keywords
 class RandomResizedCrop(Transform):
     """A part of random size, shape and place, in a given size.
 
@@ -176,6 +182,7 @@ class RandomVerticalFlip(_Flip):
         return of(x).where(uniform(x) < self.p, F.vertical_flip(x), x)
 
 
+@naming_keywords
 class RandomRotation(Transform):
     """Turns by a random angle, which is one for all images of a batch of tensors.
 
@@ -196,6 +203,7 @@ class RandomRotation(Transform):
         return np.stack([F.rotate(one, a, self.interpolation, self.fill) for one, a in zip(x, angles, strict=True)])
 
 
+@naming_keywords
 class RandomErasing(Transform):
     """Fills a random part with a value.
 

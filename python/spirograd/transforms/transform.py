@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.keywords import naming_keywords
 from ._images import Images, generator, on_batch
 
 __all__ = ["Compose", "Identity", "Lambda", "RandomApply", "RandomChoice", "RandomOrder", "Transform"]
@@ -60,6 +61,7 @@ class Lambda(Transform):
         return self.lambd(image)
 
 
+@naming_keywords
 class Compose(Transform):
     """Transforms one after the other.
 
@@ -81,6 +83,7 @@ class Compose(Transform):
         return image
 
 
+@naming_keywords
 class RandomApply(Transform):
     """All of some transforms with a probability, or none; drawn once a call."""
 
@@ -91,6 +94,7 @@ class RandomApply(Transform):
         return Compose(self.transforms)(image) if generator().uniform() < self.p else image
 
 
+@naming_keywords
 class RandomChoice(Transform):
     """One of some transforms; drawn once a call.
 
@@ -107,6 +111,7 @@ class RandomChoice(Transform):
         return self.transforms[generator().choice(len(self.transforms), p=shares)](image)
 
 
+@naming_keywords
 class RandomOrder(Transform):
     """Some transforms in an order that is drawn once a call."""
 

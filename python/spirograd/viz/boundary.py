@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._core import float32, tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
+from ..base.keywords import naming_keywords
 from ..nn import Module
 from ..scalar import MLP, Layer, Neuron, _alike
 from .style import COLOURS, PALE, PICTURE, figure_of
@@ -18,6 +19,7 @@ from .style import COLOURS, PALE, PICTURE, figure_of
 __all__ = ["plot_decision_boundary"]
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_decision_boundary(
     model: Any,

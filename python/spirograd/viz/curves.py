@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.docstrings import described_by
+from ..base.keywords import naming_keywords
 from .style import COLOURS, DASHES, PICTURE, axes_of, label, panels, plain_numbers, save, smooth
 
 __all__ = ["plot_history", "plot_loss", "plot_lr_find", "plot_times"]
@@ -14,6 +15,7 @@ __all__ = ["plot_history", "plot_loss", "plot_lr_find", "plot_times"]
 Curve = Sequence[tuple[float, float]]
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_loss(
     history: Mapping[str, Curve], path: str | os.PathLike[str] | None = None, title: str = "Training loss"
@@ -37,6 +39,7 @@ def plot_loss(
     return figure
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title: str = "Training") -> Any:
     """Draws loss and metrics of a training against the epoch, each beside its value over the validation data.
@@ -68,6 +71,7 @@ def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title
     return figure
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_lr_find(found: Any, path: str | os.PathLike[str] | None = None, title: str = "Learning rates") -> Any:
     """Draws the loss against the learning rate, with the suggested rate as a line.
@@ -87,6 +91,7 @@ def plot_lr_find(found: Any, path: str | os.PathLike[str] | None = None, title: 
     return figure
 
 
+@naming_keywords
 def plot_times(
     series: Mapping[str, Sequence[tuple[float, float, float, float]]],
     path: str | os.PathLike[str],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import Tensor
+from ..base.keywords import naming_keywords
 from ._dot import tensor_graph, value_graph
 
 __all__ = ["draw_dot"]
 
 
+@naming_keywords
 def draw_dot(root: Any, format: str = "svg", rankdir: str | None = None) -> Any:
     """The graph behind a value, as micrograd's notebooks draw it; a notebook shows it by itself.
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from .._core import Tensor
 from ..base.docstrings import described_by
+from ..base.keywords import naming_keywords
 from .style import PICTURE, figure_of
 
 __all__ = ["plot_confusion_matrix", "plot_filters"]
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_confusion_matrix(
     matrix: Any,
@@ -58,6 +60,7 @@ def plot_confusion_matrix(
     return figure
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_filters(
     weight: Any, path: str | os.PathLike[str] | None = None, columns: int = 8, title: str = "Filters"

@@ -6,11 +6,13 @@ import os
 from typing import Any
 
 from ..base.docstrings import described_by
+from ..base.keywords import naming_keywords
 from .style import COLOURS, PALE, PICTURE, axes_of
 
 __all__ = ["plot_memory"]
 
 
+@naming_keywords
 @described_by(PICTURE)
 def plot_memory(prof: Any, path: str | os.PathLike[str] | None = None, title: str = "Memory in use") -> Any:
     """Draws the memory that tensors and runs held while a profile ran, with the regions of `record_function` as bands.

@@ -9,6 +9,7 @@ from ... import _core
 from ..._core import Tensor
 from ...base.docstrings import described_by
 from ...base.grad_mode import no_grad
+from ...base.keywords import naming_keywords
 from ...base.stand_in import StandIn
 from ...base.whole import Whole
 
@@ -107,6 +108,7 @@ def clip_grads_with_norm_(
             g.mul_(factor.to(g.device))
 
 
+@naming_keywords
 @described_by(_ARGUMENTS)
 def clip_grad_norm_(
     parameters: Tensors,
@@ -137,6 +139,7 @@ def clip_grad_norm_(
     return total
 
 
+@naming_keywords
 @described_by(_ARGUMENTS)
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamps each element of the gradients to [-clip_value, clip_value], in place.

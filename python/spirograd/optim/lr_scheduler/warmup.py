@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from ...base.docstrings import described_by
+from ...base.keywords import naming_keywords
 from ..optimizer import Optimizer
 from .rates import LambdaLR
 from .scheduler import ARGUMENTS
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def get_constant_schedule_with_warmup(optimizer: Optimizer, num_warmup_steps: int, last_epoch: int = -1) -> LambdaLR:
     """Raises the rate from 0 in num_warmup_steps, and keeps it.
@@ -29,6 +31,7 @@ def _after(step: int, warmup: int, total: int) -> float:
     return (step - warmup) / max(1, total - warmup)
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def get_linear_schedule_with_warmup(
     optimizer: Optimizer, num_warmup_steps: int, num_training_steps: int, last_epoch: int = -1
@@ -51,6 +54,7 @@ def get_linear_schedule_with_warmup(
     return LambdaLR(optimizer, factor, last_epoch)
 
 
+@naming_keywords
 @described_by(ARGUMENTS)
 def get_cosine_schedule_with_warmup(
     optimizer: Optimizer,

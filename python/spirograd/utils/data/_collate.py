@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._core import Tensor
+from ...base.keywords import naming_keywords
 from ...base.tree import transform
 from ...base.types import DeviceLike
 from ._mapped import whole
@@ -18,6 +19,7 @@ from .dataset import ArrayDataset, Subset, TensorDataset
 own: dict[Any, Callable[[Sequence[Any]], Any]] = {}  # how samples of other classes are collated
 
 
+@naming_keywords
 def default_collate(batch: Sequence[Any]) -> Any:
     """A batch of a list of samples.
 

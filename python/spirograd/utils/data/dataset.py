@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._core import Generator, Tensor
+from ...base.keywords import naming_keywords
 from ._mapped import opened, whole
 
 __all__ = ["ArrayDataset", "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset"]
@@ -156,6 +157,7 @@ class ArrayDataset(Dataset[Any]):
         self._open()
 
 
+@naming_keywords
 class Subset(Dataset[T_co]):
     """The samples of a data set at some indices.
 
@@ -182,6 +184,7 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
+@naming_keywords
 class ConcatDataset(Dataset[T_co]):
     """Data sets one after the other.
 
@@ -263,6 +266,7 @@ class StackDataset(Dataset[Any]):
         return self._length
 
 
+@naming_keywords
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[Any]]:
     """Shares the samples out at random.
 

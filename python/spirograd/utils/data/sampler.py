@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from ... import _core, distributed
 from ..._core import Generator
+from ...base.keywords import naming_keywords
 from ...distributed import environment
 from .dataset import permutation
 
@@ -57,6 +58,7 @@ def draw_seed(generator: Generator | None) -> int:
     return int(_core.randint(0, 1 << 62, (), generator=generator, device=where).item())
 
 
+@naming_keywords
 class RandomSampler(Sampler[int]):
     """All samples in random order, or samples drawn one by one.
 
@@ -112,6 +114,7 @@ class RandomSampler(Sampler[int]):
         return self.num_samples
 
 
+@naming_keywords
 class SubsetRandomSampler(Sampler[int]):
     """Some indices, in random order.
 
@@ -130,6 +133,7 @@ class SubsetRandomSampler(Sampler[int]):
         return len(self.indices)
 
 
+@naming_keywords
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn by their weights, which need not sum to 1.
 
@@ -167,6 +171,7 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
+@naming_keywords
 class BatchSampler(Sampler[list[int]]):
     """Lists of the next `batch_size` indices of another sampler; `drop_last` leaves a short last one out.
 
@@ -194,6 +199,7 @@ class BatchSampler(Sampler[list[int]]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
+@naming_keywords
 class DistributedSampler(Sampler[int]):
     """The part of one process among several: every num_replicas-th index, equally many in each process.
 
