@@ -1,4 +1,5 @@
 // Hands the events of a profile to python/spirograd/profiler.py as tuples. Knows no ops.
+#include "base/busy.hpp"
 #include "bind/caster.hpp"
 #include "engine/engine.hpp"
 
@@ -47,11 +48,17 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
   profile::add(std::move(e));
 }
 
+void watch_busy(bool on) { busy::watchers += on ? 1 : -1; }
+
+int64_t busy_nanoseconds(PyObject* device) {
+  const DeviceId id = to_device_id(device);
+  return id.is_gpu() ? busy::nanoseconds[id.index].load() : 0;
+}
+
 constexpr Callable profile_callables[] = {
-    {"_profile_start", bound<profile_start>},
-    {"_profile_stop", bound<profile_stop>},
-    {"_profile_now", bound<profile::now>},
-    {"_profile_annotate", bound<annotate>},
+    {"_watch_busy", bound<watch_busy>},       {"_busy_nanoseconds", bound<busy_nanoseconds>},
+    {"_profile_start", bound<profile_start>}, {"_profile_stop", bound<profile_stop>},
+    {"_profile_now", bound<profile::now>},    {"_profile_annotate", bound<annotate>},
 };
 
 }  // namespace

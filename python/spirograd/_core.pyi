@@ -452,6 +452,12 @@ def _profile_start(with_stack: builtins.bool, with_memory: builtins.bool) -> Non
 def _profile_stop() -> tuple[list[tuple[Any, ...]], builtins.int, builtins.int]:
     """The events, when they ended, and the number of this thread."""
 
+def _watch_busy(on: builtins.bool) -> None:
+    """One more, or one less, who wants to know how long GPUs compute."""
+
+def _busy_nanoseconds(device: DeviceLike) -> builtins.int:
+    """How long a GPU has computed while it was watched, in submissions that have finished; 0 where it has no clock."""
+
 def _profile_now() -> builtins.int:
     """The time of events, in nanoseconds."""
 

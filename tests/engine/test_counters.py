@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import spirograd as sg
 from process_memory import resident
+from spirograd import _core
 
 STEPS = int(os.environ.get("SPIROGRAD_TEST_STEPS", "500"))  # 10000 at night
 
@@ -40,6 +42,35 @@ class Mlp:
         loss.backward()
         self.opt.step()
         return loss
+
+
+@pytest.mark.gpu
+def test_watching_how_long_a_gpu_computes_changes_no_count(gpu: sg.Device) -> None:
+    mlp = Mlp(gpu, (64, 32, 10), 16)
+
+    def counts() -> tuple[dict[str, int], int, int]:
+        """Of three steps: what is counted, the nanoseconds of the GPU, and those of the clock."""
+        sg.reset_stats()
+        start, before = time.perf_counter_ns(), _core._busy_nanoseconds(gpu)
+        for _ in range(3):
+            mlp.step()
+        mlp.step().item()
+        mlp.step().item()  # counts what was submitted before
+        wall = time.perf_counter_ns() - start
+        return sg.stats(), _core._busy_nanoseconds(gpu) - before, wall
+
+    for _ in range(3):
+        counts()
+    plain, unwatched, _ = counts()
+    _core._watch_busy(True)
+    try:
+        first, _, _ = counts()
+        seen, busy, wall = counts()
+    finally:
+        _core._watch_busy(False)
+    assert plain == first == seen and unwatched == 0
+    assert 0 < busy <= wall
+    assert _core._busy_nanoseconds("cpu") == 0
 
 
 def test_an_mlp_step(device: sg.Device) -> None:
@@ -158,6 +189,7 @@ def kernels() -> tuple[int, int]:
 KEPT = """
 import spirograd as sg
 from process_memory import resident
+from spirograd import _core
 
 def kept(run):
     run()

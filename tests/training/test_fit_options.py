@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
-from spirograd import callbacks
+from spirograd import _core, callbacks
 from spirograd.nn import functional as F
 
 
@@ -352,6 +353,19 @@ def test_the_bar_shows_epoch_and_loss_when_epochs_are_short(monkeypatch: pytest.
     history = sg.fit(network(), *moons(), epochs=2, validation_data=moons())
     last = screen.getvalue().split("\r")[-1]
     assert f"epoch 2/2, loss {history.last()['loss']:.4g}, val_loss {history.last()['val_loss']:.4g}" in last
+
+
+@pytest.mark.gpu
+def test_the_bar_tells_how_busy_a_gpu_is(monkeypatch: pytest.MonkeyPatch, gpu: sg.Device) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    sg.fit(network().to(gpu), *moons(), epochs=30)
+    last = screen.getvalue().split("\r")[-1]
+    share = re.search(r", [\d,]+ MiB, busy (\d+)%", last)
+    assert share and 0 < int(share[1]) <= 100
+    before = _core._busy_nanoseconds(gpu)
+    sg.fit(network().to(gpu), *moons(), epochs=3, **QUIET)
+    assert _core._busy_nanoseconds(gpu) == before, "measured although no bar is shown"
 
 
 def test_a_notebook_shows_the_curves() -> None:

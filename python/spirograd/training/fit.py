@@ -12,7 +12,8 @@ from ..amp import GradScaler
 from ..base.keywords import naming_keywords
 from ..distributed import get_rank, get_world_size
 from ..nn import Module
-from ..progress import Progress, is_shown
+from ..progress import is_shown
+from .bar import Bar
 from .callbacks import Callback, LearningRateScheduler
 from .data import Rows, data_of, destination_of, held_back, inputs_of
 from .join import any_process, common_seed, joined
@@ -83,8 +84,9 @@ def fit(
         callbacks: see `spirograd.callbacks`; a scheduler of learning rates will do too, and steps once an epoch.
         metrics: names ("accuracy", "top5", "precision", "recall", "f1", "perplexity", "mae", "mse", "r2"), metrics of
             `spirograd.metrics`, or functions of (output, target).
-        verbose: 1 shows a bar on a terminal and in a notebook, and elsewhere, as in a file or a pipe, prints a line an
-            epoch; 2 prints these lines everywhere; 0 is silent.
+        verbose: 1 shows a bar on a terminal and in a notebook, which tells of a GPU the memory in use and the share of
+            the time in which it computes, and elsewhere, as in a file or a pipe, prints a line an epoch; 2 prints these
+            lines everywhere; 0 is silent.
         initial_epoch: epochs that were done before, in a training that is resumed.
         clip_grad_norm: the largest norm of all gradients together; longer ones are scaled, as by
             `nn.utils.clip_grad_norm_`.
@@ -180,7 +182,7 @@ def fit(
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None
     if verbose == 1 and training.writes and is_shown(sys.stderr):
-        bar = Progress(steps and steps * (epochs - initial_epoch), "fit")
+        bar = Bar(steps and steps * (epochs - initial_epoch), place.device)
     prints = bool(verbose) and bar is None and training.writes
     try:
         for follower in followers:

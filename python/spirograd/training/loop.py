@@ -16,17 +16,16 @@ from .._core import Tensor
 from ..base.grad_mode import no_grad
 from ..base.tree import flatten
 from ..nn import Module
-from ..progress import Progress
+from .bar import Bar
 from .callbacks import Callback
 from .data import Data
 from .recovery import Recovery
 from .replay import ReplayedStep
-from .state import Training, short
+from .state import Training
 from .step import Casts, Step
 from .sums import Sums
 
 READ_EVERY = 0.3  # seconds between two reads of the loss for the bar, each of which waits for the device
-FULL = 0.9  # of the memory of a GPU
 
 
 def run_epoch(
@@ -36,7 +35,7 @@ def run_epoch(
     later: Data | None,
     sums: Sums,
     followers: Sequence[Callback],
-    bar: Progress | None,
+    bar: Bar | None,
     replayed: ReplayedStep | None,
     recovery: Recovery | None,
 ) -> None:
@@ -80,7 +79,7 @@ def run_epoch(
             note = None
             if (now := time.perf_counter()) - shown > READ_EVERY:
                 shown = now
-                note = _note(training, {"loss": sums.mean_loss()})
+                note = bar.describe(training, {"loss": sums.mean_loss()})
             bar.advance(note=note)
     if done:  # batches that are left
         step.update(done)
@@ -103,7 +102,7 @@ def run_epoch(
         what = f"the loss of epoch {training.epoch} is {values['loss']}"
         _core._warn_at_line(f"fit: {what}; try a smaller lr, or look for NaN in the data")
     if bar is not None:
-        bar.advance(0, note=_note(training, training.logs))
+        bar.advance(0, note=bar.describe(training, training.logs))
     for follower in followers:
         follower.on_epoch_end(training)
 
@@ -148,18 +147,3 @@ def run_prediction(model: Module, batches: Iterable[tuple[Tensor, ...]], casts: 
     if rebuild is None:
         raise ValueError("predict: there are no rows; give at least one")
     return rebuild([column[0] if len(column) == 1 else _core.cat(column) for column in columns])
-
-
-def _note(training: Training, values: dict[str, float]) -> str:
-    shown = "".join(f", {name} {short(value)}" for name, value in values.items())
-    return f"epoch {training.epoch}/{training.epochs}{shown}{_memory(training.model)}"
-
-
-def _memory(model: Module) -> str:
-    """What is in use on the model's GPU, for the bar; warns once when little is left."""
-    device = next((parameter.device for parameter in model.parameters()), None)
-    if device is None or device.kind == "cpu":
-        return ""
-    if device.memory_free < (1 - FULL) * device.memory_total:
-        _core._warn_at_line(f"fit: over {FULL:.0%} of the memory of {device} is in use; use a smaller batch_size")
-    return f", {_core._device_stats(device)['bytes_live'] / 2**20:,.0f} MiB"

@@ -27,6 +27,8 @@ constexpr auto kSlice = std::chrono::milliseconds(50);
 Queue::Queue(const Context& context, Use use)
     : context_(context),
       handle_(use == Use::work ? context.queue : context.copies),
+      busy_(context),
+      measured_(use == Use::work),
       timeout_seconds_(env_positive("SPIROGRAD_TIMEOUT")) {
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
@@ -95,6 +97,11 @@ void Queue::Submission::add(VkCommandBuffer buffer) {
   info.commandBuffer = buffer;
 }
 
+void Queue::Submission::add_first(VkCommandBuffer buffer) {
+  add(buffer);
+  std::rotate(commands, commands + count - 1, commands + count);
+}
+
 uint64_t Queue::submit(Slot& slot, std::span<const VkCommandBuffer> kept, Names kernels) {
   if (slot.open) end_commands(slot.commands);
   const std::lock_guard lock(mutex_);
@@ -141,6 +148,11 @@ uint64_t Queue::submit(Names kernels) {
     waits[i].value = before_[i].value;
     waits[i].stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
   }
+  BusyTime::Stamps* stamps = measured_ ? busy_.next(completed_.load(std::memory_order_relaxed)) : nullptr;
+  if (stamps) {
+    submissions_.front().add_first(stamps->first);
+    submissions_.back().add(stamps->last);
+  }
   infos_.clear();
   for (Submission& s : submissions_) {
     s.signal = {};
@@ -164,6 +176,7 @@ uint64_t Queue::submit(Names kernels) {
   result(vkQueueSubmit2(handle_, static_cast<uint32_t>(infos_.size()), infos_.data(), VK_NULL_HANDLE), "vkQueueSubmit2",
          "submit");
   submitted_.store(value, std::memory_order_release);
+  if (stamps) stamps->value = value;
   before_.clear();
   count_ += static_cast<int64_t>(infos_.size());
   return value;

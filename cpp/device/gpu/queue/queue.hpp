@@ -13,6 +13,7 @@
 
 #include "device/device.hpp"
 #include "device/gpu/driver/context.hpp"
+#include "device/gpu/queue/busy.hpp"
 
 namespace sg {
 
@@ -67,10 +68,11 @@ class Queue {
 
  private:
   struct Submission {
-    VkCommandBufferSubmitInfo commands[2];
+    VkCommandBufferSubmitInfo commands[4];  // two of the queue's users, and two that stamp the time
     uint32_t count = 0;
     VkSemaphoreSubmitInfo signal;
     void add(VkCommandBuffer buffer);
+    void add_first(VkCommandBuffer buffer);
   };
   uint64_t submit(Names kernels);                             // what stands in submissions_
   void result(VkResult r, const char* call, const char* op);  // remembers a lost device, then throws
@@ -84,6 +86,8 @@ class Queue {
   const Context& context_;
   VkQueue handle_;
   std::vector<Before> before_;  // of the next submission
+  BusyTime busy_;
+  const bool measured_;  // whether it adds to the device's time
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   double timeout_seconds_;
   std::array<Slot, kSlots> slots_;
