@@ -288,6 +288,12 @@ def test_wrong_devices() -> None:
     target = sg.zeros(2, dtype=sg.int64)
     with pytest.raises(ValueError, match=r"^cross_entropy: inputs .*; move the one on the CPU with .to\(\"gpu:0\"\)$"):
         sg.cross_entropy(ones(2, 3, device="gpu"), target)
+    f = sg.nn.functional
+    for loss in (f.mse_loss, f.huber_loss, f.kl_div, f.binary_cross_entropy_with_logits, f.hinge_loss):
+        with pytest.raises(ValueError, match=f"^{loss.__name__}: inputs are on different devices"):
+            loss(ones(2, device="gpu"), ones(2))
+    with pytest.raises(ValueError, match=r"^MSELoss: inputs are on different devices"):
+        sg.nn.MSELoss()(ones(2), ones(2, device="gpu"))
     for layer, shape in ((sg.nn.BatchNorm1d(3), (2, 3)), (sg.nn.LSTM(3, 3), (2, 2, 3)), (sg.nn.Linear(3, 3), (2, 3))):
         for model in (layer.to("gpu"), sg.nn.Sequential(layer)):
             with pytest.raises(ValueError, match=f"^({type(layer).__name__}|linear): inputs are on different devices"):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
+from .errors import name_called
 from .keywords import propose_keyword
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,6 +21,9 @@ def _marked(function: F, narrow: bool) -> F:
             return function(*args, **kwargs)
         except TypeError as error:
             propose_keyword(error, function)
+            raise
+        except ValueError as error:
+            name_called(error, function.__name__)
             raise
 
     return call  # type: ignore[return-value]

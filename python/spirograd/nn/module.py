@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 from .. import _core, tracer
 from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
+from ..base.errors import name_called
 from ..base.grad_mode import no_grad
 from ..base.keywords import naming_keywords
 from ..base.stand_in import StandIn
@@ -115,7 +116,8 @@ class Module:
                     return self.forward(*args, **kwargs)
                 return self._hooks.call(self, args, kwargs)
             except ValueError as error:
-                _name_layer(self, error)
+                if type(self).__module__.startswith("spirograd.nn."):
+                    name_called(error, type(self).__name__)
                 raise
 
     # ---- parameters, buffers and modules ---------------------------------------------------------------------------
@@ -702,13 +704,6 @@ class Module:
         lines = extra.split("\n") if extra else []
         children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]
         return _tree(type(self).__name__, lines, children)
-
-
-def _name_layer(layer: Module, error: ValueError) -> None:
-    """Names the layer of this package instead of its operation in errors about inputs on different devices."""
-    name, found, what = str(error).partition(": inputs are on different devices")
-    if found and name.islower() and type(layer).__module__.startswith("spirograd.nn."):
-        error.args = (f"{type(layer).__name__}{found}{what}",)
 
 
 def _tree(name: str, lines: list[str], children: list[str]) -> str:
