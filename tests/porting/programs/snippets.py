@@ -7,12 +7,13 @@ import io
 import types
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from checking import check
+from checking import check, drawn
 
 
 # ---- what a module holds ---------------------------------------------------------------------------------------------
@@ -284,6 +285,31 @@ def test_complex_gradients():
     (slope,) = torch.autograd.grad((z.abs() ** 2).sum(), [z])
     z.grad = None
     check(torch.allclose(slope, 2 * z), torch.randn(2, dtype=torch.complex64).normal_().shape)
+
+
+def test_wishes_for_deterministic_algorithms_are_remembered():
+    def wishes():
+        only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
+        return torch.are_deterministic_algorithms_enabled(), only_warns, torch.get_deterministic_debug_mode()
+
+    check(wishes())
+    for warn_only in (True, False):
+        torch.use_deterministic_algorithms(True, warn_only=warn_only)
+        check(wishes())
+    for mode in (1, "error", "default"):
+        torch.set_deterministic_debug_mode(mode)
+        check(wishes())
+    torch.use_deterministic_algorithms(False)
+    check(wishes())
+
+
+def test_losses_with_weights_from_numpy():
+    logits, target = drawn(4, 3), (drawn(4, 3) > 0).float()
+    weights = torch.from_numpy(np.array([0.5, 1.0, 3.0]))
+    for pos_weight in (weights, weights.long(), weights.half()):
+        check(nn.functional.binary_cross_entropy_with_logits(logits, target, pos_weight=pos_weight))
+        check(nn.functional.binary_cross_entropy(logits.sigmoid(), target, weight=pos_weight))
+    check(nn.functional.huber_loss(logits, target.double()), nn.functional.soft_margin_loss(logits, target.double()))
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

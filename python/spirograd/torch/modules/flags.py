@@ -26,26 +26,36 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     _core._set_anomaly_enabled(mode)
 
 
+_MODES = ("default", "warn", "error")
+_mode = 0  # of _MODES, by number. It changes nothing: every algorithm here is deterministic
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Accepted: every algorithm here is deterministic."""
+    """Remembered: every algorithm here is deterministic."""
+    set_deterministic_debug_mode((1 if warn_only else 2) if mode else 0)
 
 
-set_deterministic_debug_mode = use_deterministic_algorithms
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Remembered: 0, 1 or 2, or "default", "warn" or "error"."""
+    global _mode
+    if debug_mode not in (*_MODES, 0, 1, 2):
+        raise ValueError(f"set_deterministic_debug_mode: {debug_mode!r}; use default, warn or error")
+    _mode = _MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """True: there are no others."""
-    return True
+    """What use_deterministic_algorithms() was given."""
+    return _mode > 0
 
 
 def get_deterministic_debug_mode() -> int:
-    """0: no warnings and no errors."""
-    return 0
+    """What was set."""
+    return _mode
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """False: there is nothing to warn of."""
-    return False
+    """Whether use_deterministic_algorithms() was told to warn only."""
+    return _mode == 1
 
 
 _warn_always = False
