@@ -24,6 +24,7 @@ import spirograd as sg
         ),
         (lambda: sg.distributions.Normal(0, scales=1), "Normal: unknown keyword 'scales'; did you mean scale?"),
         (lambda: sg.utils.data.DataLoader([1], batchsize=2), "DataLoader: .* 'batchsize'; did you mean batch_size?"),
+        (lambda: sg.models.GPT2(contxt=3), "GPT2: unknown keyword 'contxt'; did you mean context?"),
         (lambda: sg.fit(None, None, epoch=3), "fit: unknown keyword 'epoch'; did you mean epochs?"),
     ],
 )

@@ -76,9 +76,12 @@ class Module:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls) and cls.__module__.startswith("spirograd."):  # not that of a program's class
-            cls._constructor = vars(cls)["__init__"]
-            cls.__init__ = naming_keywords(cls._constructor)  # type: ignore[method-assign]
+        own = vars(cls).get("__init__")
+        if own is None or not cls.__module__.startswith("spirograd."):  # not that of a program's class
+            return
+        if cls.__module__.startswith(f"{__package__}."):
+            cls._constructor = own
+        cls.__init__ = naming_keywords(own)  # type: ignore[method-assign]
 
     if not TYPE_CHECKING:  # type checkers would allow every attribute
 
