@@ -44,6 +44,19 @@ def text_of(output: Any) -> str:
     return " ".join(output.data) if "data" in output else ""
 
 
+def test_pictures_are_compared_by_their_size() -> None:
+    def png(width: int) -> str:
+        return base64.b64encode(bytes(16) + struct.pack(">II", width, 50)).decode()
+
+    def svg(width: int) -> str:
+        return f'<svg width="{width}pt" height="50pt">'
+
+    assert notebooks.same("image/png", png(104), png(100)) and not notebooks.same("image/png", png(106), png(100))
+    assert notebooks.same("image/svg+xml", svg(120), svg(100)) and not notebooks.same(
+        "image/svg+xml", svg(130), svg(100)
+    )
+
+
 def image(path: Path) -> np.ndarray[Any, Any]:
     """Red, green and blue from 0 to 1, [height, width, 3]; the committed picture follows where that was asked for."""
     from matplotlib.image import imread
