@@ -304,7 +304,12 @@ static void sum_block(const GemmTile& t, const RowsOfK& rows, int64_t i, int64_t
 // kN columns of the result, which all rows read one after the other: rows of k come from a second cache, kN times less often.
 template <class T, int kN>
 static int64_t sum_columns(const GemmTile& t, const RowsOfK& rows, int64_t j, bool from) {
-  constexpr int kM = kN == 9 ? 1 : kN == 6 ? 2 : 4;
+#if defined(__AVX512F__)
+  constexpr int kSix = 4;  // 24 sums, 4 vectors of a and one of b: of 32 registers
+#else
+  constexpr int kSix = 2;
+#endif
+  constexpr int kM = kN == 9 ? 1 : kN == 6 ? kSix : 4;
   int64_t i = 0;
   for (; i + kM <= t.m; i += kM) sum_block<T, kM, kN>(t, rows, i, j, from);
   for (; i < t.m; ++i) sum_block<T, 1, kN>(t, rows, i, j, from);
