@@ -32,11 +32,13 @@ void choose_tiles(ProductPlan& plan) {
   const auto size_m = [&] { return round_up(divide_up(s.m, plan.tiles_m), unit_m); };
   const auto size_n = [&] { return round_up(divide_up(s.n, plan.tiles_n), unit_n); };
   if (s.batch * s.m * s.n * s.k > kSmallProduct) {
-    const int64_t wanted = 4 * thread_count();
-    while (s.batch * plan.tiles_m * plan.tiles_n < wanted) {
+    constexpr int64_t kFewRows = 128;  // of a tile whose image patches are packed for it alone
+    const int64_t threads = thread_count(), wanted = 4 * threads;
+    for (int64_t tiles; (tiles = s.batch * plan.tiles_m * plan.tiles_n) < wanted;) {
+      const bool packs = s.b_walks() && tiles >= threads;
       if (size_n() > 2 * unit_n && size_n() >= size_m())
         plan.tiles_n *= 2;
-      else if (size_m() > 2 * unit_m)
+      else if (size_m() > (packs ? 2 * kFewRows - 1 : 2 * unit_m))
         plan.tiles_m *= 2;
       else
         break;
