@@ -135,23 +135,27 @@ Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const 
 HeightWidth framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
 
 // On a CPU: the places of all images are the columns of one product, where those of one image leave much of its panels
-// empty. What follows is not fused with it then, so it is only done where the product has much to do.
+// empty, or where the weights lie in another order: such a product packs each of them about once, which costs less than a
+// copy in order. What follows is not fused with it then, so it is only done where the product has much to do.
 bool joins_images(const Tensor& x, const Tensor& w, const Geometry& g) {
   constexpr int64_t kPanel = 32, kMostPlaces = 64;  // columns
   constexpr int64_t kLeastWeights = 1 << 16;
   const int64_t places = g.result.numel();
-  return !x.device().is_gpu() && x.shape()[0] > 1 && w.shape()[0] > g.groups && places <= kMostPlaces &&
-         w.numel() >= kLeastWeights * g.groups && 5 * round_up(places, kPanel) >= 6 * places;
+  const bool half_empty = x.shape()[0] > 1 && 5 * round_up(places, kPanel) >= 6 * places;
+  return !x.device().is_gpu() && w.shape()[0] > g.groups && places <= kMostPlaces &&
+         w.numel() >= kLeastWeights * g.groups && (half_empty || !w.contiguous());
 }
 
 // From a padded image: [n, group, output, place] = sum over channels and taps.
 Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
-  const Tensor w = contiguous(weight);
+  const bool joins = joins_images(x, weight, g);
+  const Tensor w = joins ? weight : contiguous(weight);
   const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
   const int64_t inner = channels * g.kernel.numel();
-  if (joins_images(x, w, g)) {
+  if (joins) {
+    const Dims& of_w = w.strides();
     const Tensor out =
-        contract(ops::Convolution, w, joined({{each * inner, inner}, zeros(3), {g.kernel.numel(), g.kernel[1], 1}}), x,
+        contract(ops::Convolution, w, joined({{each * of_w[0], of_w[0]}, zeros(3), {of_w[1], of_w[2], of_w[3]}}), x,
                  joined({{channels * x.strides()[1], 0, x.strides()[0]}, places(x, g), taps(x, g)}),
                  {{g.groups, each}, {n, g.result[0], g.result[1]}, {channels, g.kernel[0], g.kernel[1]}},
                  {outputs, n, g.result[0], g.result[1]});
@@ -178,7 +182,7 @@ Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
 Tensor transposed(const Tensor& w, int64_t groups) {
   const Dims& s = w.shape();
   const Tensor by_group = reshape(w, {groups, s[0] / groups, s[1], s[2], s[3]});
-  return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
+  return reshape(reversed(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
 }
 
 // What both gradients read of a result: rearranged when the first of them asks for it.

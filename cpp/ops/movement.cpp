@@ -227,7 +227,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
 }
 
 // The view with negative strides never leaves this function: the copy reads it, and fuses with its own readers.
-Tensor flip(const Tensor& x, const Dims& dims) {
+Tensor reversed(const Tensor& x, const Dims& dims) {
   Dims strides = x.strides();
   int64_t offset = x->offset;
   uint32_t seen = 0;
@@ -241,8 +241,9 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   if (x.numel() == 0) offset = x->offset;
-  return clone(view(ops::Flip, x, x.shape(), strides, offset, FlipAttributes{dims}));
+  return view(ops::Flip, x, x.shape(), strides, offset, FlipAttributes{dims});
 }
+Tensor flip(const Tensor& x, const Dims& dims) { return clone(reversed(x, dims)); }
 
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   const int from = normal_axis("flatten", start_dim, x.rank()), to = normal_axis("flatten", end_dim, x.rank());

@@ -37,6 +37,9 @@ inline DType factor_type(DType dtype, DeviceId device) {
   return is_float(dtype) && device.is_gpu() ? dtype : wide_of(dtype);
 }
 
+// flip() as a view.
+Tensor reversed(const Tensor& x, const Dims& dims);
+
 // The type that both factors are promoted to; who listens to mixed factors hears of two types first.
 DType product_type(const char* op, const Tensor& a, const Tensor& b);
 

@@ -95,6 +95,28 @@ def test_small_images_of_many_channels_are_one_product(options: dict[str, Any], 
     close(tw.grad, wide[1].grad.numpy())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("images", "size", "kernel", "stride"),
+    [(1, (4, 4), (3, 3), 1), (3, (8, 8), (3, 3), 1), (3, (4, 4), (3, 3), 2), (1, (5, 6), (2, 5), 1)],
+)
+def test_gradient_of_small_images_reads_weights_where_they_are(
+    images: int, size: tuple[int, int], kernel: tuple[int, int], stride: int, dtype: str
+) -> None:
+    x, w = random(images, 84, *size, dtype=dtype), random(90, 84, *kernel, seed=1, dtype=dtype)
+    tx, tw = sg.tensor(x, requires_grad=True), sg.tensor(w)
+    y = sg.conv2d(tx, tw, padding=1, stride=stride)
+    g = random(*y.shape, seed=2, dtype=dtype)
+    (dx,) = sg.autograd.grad(y, tx, sg.tensor(g))
+    if stride == 1:  # of another, the gradient is a product for each phase, which has few weights
+        assert not [step for step in dx.plan() if step.shapes.startswith("[84, 90,")]  # no copy of the weights
+    want = np.zeros((images, 84, size[0] + 2, size[1] + 2))
+    for i, j in np.ndindex(kernel):
+        rows, columns = (slice(first, first + n * stride, stride) for first, n in zip((i, j), y.shape[2:], strict=True))
+        want[:, :, rows, columns] += np.einsum("nohw,oc->nchw", g.astype("float64"), w[:, :, i, j].astype("float64"))
+    close(dx, want[:, :, 1:-1, 1:-1], 2e-5 if dtype == "float32" else 1e-12)
+
+
 @pytest.mark.parametrize("layout", ["channels_last", "sliced", "expanded", "turned"])
 def test_any_layout_of_the_input(layout: str, device: sg.Device) -> None:
     x, w = random(2, 6, 7, 8, dtype="float32"), random(4, 6, 3, 3, seed=1, dtype="float32")

@@ -105,9 +105,10 @@ SG_ALWAYS void transpose(V (&rows)[kLanes]) {
   }
 }
 
-// kLanes neighbours along k of kRows rows. Writes a little more, so what follows in the panel is written afterwards.
-template <class T>
-static void pack_block(const T* a, int64_t a_m, T* to) {
+// `count` neighbours along k of kRows rows, at most kLanes, from the last to the first if kBack. Writes a little more, so
+// what follows in the panel is written afterwards.
+template <class T, bool kBack, class Load>
+SG_ALWAYS void pack_block(const T* a, int64_t a_m, int64_t count, Load load, T* to) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes, kParts = (kRows + kLanes - 1) / kLanes;
@@ -115,28 +116,48 @@ static void pack_block(const T* a, int64_t a_m, T* to) {
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) {
 #pragma GCC unroll 16
-    for (int r = 0; r < kLanes; ++r)
-      part[i][r] = i * kLanes + r < kRows ? (V) * (const Loose*)(a + (i * kLanes + r) * a_m) : V{};
+    for (int r = 0; r < kLanes; ++r) part[i][r] = i * kLanes + r < kRows ? load(a + (i * kLanes + r) * a_m) : V{};
     transpose<V, kLanes, kLanes / 2>(part[i]);
   }
 #pragma GCC unroll 16
-  for (int p = 0; p < kLanes; ++p)
+  for (int s = 0; s < kLanes; ++s) {
+    const int p = kBack ? kLanes - 1 - s : s;  // a constant: parts stay in registers
+    if (p >= count) continue;
 #pragma GCC unroll 4
-    for (int i = 0; i < kParts; ++i) *(Loose*)(to + p * kRows + i * kLanes) = part[i][p];
+    for (int i = 0; i < kParts; ++i) *(Loose*)(to + (kBack ? count - 1 - p : p) * kRows + i * kLanes) = part[i][p];
+  }
+}
+template <class T>
+static void pack_whole(const T* a, int64_t a_m, T* to) {
+  using Loose = typename Vector<T>::Loose;
+  const auto load = [](const T* p)
+                        __attribute__((always_inline)) { return (typename Vector<T>::Type) * (const Loose*)p; };
+  pack_block<T, false>(a, a_m, Vector<T>::kLanes, load, to);
+}
+template <class T>
+static void pack_back(const T* a, int64_t a_m, int64_t count, T* to) {
+  const auto load = [&](const T* p) __attribute__((always_inline)) { return load_first(p, count); };
+  for (int64_t r = kRows; r < 2 * kRows; ++r) __builtin_prefetch(a + r * a_m);  // the next panel's: rows lie far apart
+  pack_block<T, true>(a - (count - 1), a_m, count, load, to);
 }
 
 // Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: their results are not
-// used. Element p of a row lies at `at(p)`, and `ahead(p)` elements, itself included, lie side by side there.
-template <class T, class At, class Ahead>
-SG_ALWAYS void pack_panels(const T* a, int64_t a_m, At at, Ahead ahead, int64_t m, int64_t k, T* to) {
+// used. Element p of a row lies at `at(p)`; `ahead(p)` elements, itself included, lie side by side there, and `back(p)`
+// do in the opposite direction.
+template <class T, class At, class Ahead, class Back>
+SG_ALWAYS void pack_panels(const T* a, int64_t a_m, At at, Ahead ahead, Back back, int64_t m, int64_t k, T* to) {
   constexpr int64_t kLanes = Vector<T>::kLanes;
   for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
     const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
     const T* from = a + i0 * a_m;
     for (int64_t p = 0; p < k;) {
+      const int64_t backward = back(p) < kLanes ? back(p) : kLanes;
       if (rows == kRows && p + kLanes < k && ahead(p) >= kLanes) {
-        pack_block(from + at(p), a_m, to + p * kRows);
+        pack_whole(from + at(p), a_m, to + p * kRows);
         p += kLanes;
+      } else if (rows == kRows && p + backward < k && backward >= kLanes / 2) {
+        pack_back(from + at(p), a_m, backward, to + p * kRows);
+        p += backward;
       } else {
         for (int64_t r = 0; r < rows; ++r) to[p * kRows + r] = from[r * a_m + at(p)];
         ++p;
@@ -149,13 +170,14 @@ template <class T>
 static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T* to) {
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return p * a_k; };
   const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return a_k == 1 ? k - p : 1; };
+  const auto back = [](int64_t) __attribute__((always_inline)) { return int64_t(0); };
   const int64_t whole = a_m == 1 ? m / kRows * kRows : 0;  // rows that lie side by side
   constexpr int64_t kTogether = 8;                         // along k: a cache line of a holds parts of two panels
   for (int64_t first = 0; whole && first < k; first += kTogether)
     for (int64_t i = 0; i < whole; i += kRows)
       for (int64_t p = first; p < k && p < first + kTogether; ++p)
         __builtin_memcpy(to + i * k + p * kRows, a + i + p * a_k, kRows * sizeof(T));
-  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to + whole * k);
+  pack_panels(a + whole * a_m, a_m, at, ahead, back, m - whole, k, to + whole * k);
 }
 
 // kLanes columns of b, each contiguous along k, to rows of a panel; k a multiple of kLanes.
@@ -199,13 +221,14 @@ static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T
   }
 }
 
-// Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in memory, itself included.
+// Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in memory, itself included, in
+// the order of memory or back.
 struct Places {
   int64_t a[kSlab], b[kSlab];
-  int32_t a_ahead[kSlab], b_ahead[kSlab];
+  int32_t a_ahead[kSlab], a_back[kSlab], b_ahead[kSlab];
 };
-static void find_ahead(const int64_t* at, int64_t count, int32_t* ahead) {
-  for (int64_t i = count - 1; i >= 0; --i) ahead[i] = i + 1 < count && at[i + 1] == at[i] + 1 ? ahead[i + 1] + 1 : 1;
+static void find_run(const int64_t* at, int64_t count, int64_t step, int32_t* run) {
+  for (int64_t i = count - 1; i >= 0; --i) run[i] = i + 1 < count && at[i + 1] == at[i] + step ? run[i + 1] + 1 : 1;
 }
 static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Places& places) {
   int64_t at[kMaxRank];
@@ -222,25 +245,34 @@ static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Pla
       at[d] = 0;
     }
   }
-  find_ahead(places.a, count, places.a_ahead);
-  find_ahead(places.b, count, places.b_ahead);
+  find_run(places.a, count, 1, places.a_ahead);
+  find_run(places.a, count, -1, places.a_back);
+  find_run(places.b, count, 1, places.b_ahead);
 }
 
 template <class T>
 static void pack_a_at(const T* a, int64_t a_m, const Places& places, int64_t m, int64_t k, T* to) {
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return places.a[p]; };
   const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return int64_t(places.a_ahead[p]); };
-  pack_panels(a, a_m, at, ahead, m, k, to);
+  const auto back = [&](int64_t p) __attribute__((always_inline)) { return int64_t(places.a_back[p]); };
+  pack_panels(a, a_m, at, ahead, back, m, k, to);
 }
 
-// n elements that lie `step` apart, side by side; zeros behind them, up to a whole vector.
+// n elements that lie `step` apart, side by side; what lies up to a vector behind them may be written too. Whole vectors
+// of the rows of a small image would overlap, and lie across two lines of the cache.
 template <class T>
 SG_ALWAYS void copy_run(const T* from, int64_t step, T* to, int64_t n) {
   using Loose = typename Vector<T>::Loose;
   constexpr int64_t kLanes = Vector<T>::kLanes;
   for (; n >= kLanes; n -= kLanes, from += kLanes * step, to += kLanes)
     *(Loose*)to = step == 1 ? (typename Vector<T>::Type) * (const Loose*)from : load_apart(from, step, kLanes);
-  if (n > 0) *(Loose*)to = step == 1 ? load_first(from, n) : load_apart(from, step, n);
+  if (n == 0) return;
+  if (step == 1 && n == kLanes / 2)
+    __builtin_memcpy(to, from, sizeof(T) * kLanes / 2);
+  else if (step == 1 && n == kLanes / 4)
+    __builtin_memcpy(to, from, sizeof(T) * kLanes / 4);
+  else
+    *(Loose*)to = step == 1 ? load_first(from, n) : load_apart(from, step, n);
 }
 
 // One panel of b whose columns begin at `columns`, mostly `step` apart, and whose rows lie at `places`.
