@@ -36,6 +36,15 @@ T combine(T a, T b) {
   return fold == Fold::sum ? a + b : a * b;
 }
 
+template <Fold fold, class T>
+void fold_row(T* __restrict result, const T* __restrict x, int64_t n) {
+  constexpr int64_t kTogether = 16;  // a loop of known length becomes vectors
+  int64_t c = 0;
+  for (; c + kTogether <= n; c += kTogether)
+    for (int64_t j = c; j < c + kTogether; ++j) result[j] = combine<fold>(result[j], x[j]);
+  for (; c < n; ++c) result[c] = combine<fold>(result[c], x[c]);
+}
+
 // Each thread has its own columns; where there are few columns, one thread does everything.
 template <Fold fold, class T>
 void fold_on_cpu(const CpuArgs& args) {
@@ -45,11 +54,19 @@ void fold_on_cpu(const CpuArgs& args) {
   args.parallel(count * width, 1 << 18,
                 [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, nothing<fold, T>()); });
   const int64_t grain = std::max<int64_t>(64, (width + 7) / 8);
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T)), kAhead = 8;
+  if (width == 1) {
+    for (int64_t i = 0; i < values; ++i) to[row[i]] = combine<fold>(to[row[i]], from[i]);
+    return;
+  }
   args.parallel(width, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < values; ++i) {
-      T* result = to + row[i] * width;
-      const T* x = from + i * width;
-      for (int64_t c = begin; c < end; ++c) result[c] = combine<fold>(result[c], x[c]);
+      if (i + kAhead < values)  // no processor foresees where rows lie
+        for (int64_t c = begin; c < end; c += kLine) {
+          __builtin_prefetch(to + row[i + kAhead] * width + c, 1);
+          __builtin_prefetch(from + (i + kAhead) * width + c);
+        }
+      fold_row<fold>(to + row[i] * width + begin, from + i * width + begin, end - begin);
     }
   });
 }

@@ -355,8 +355,10 @@ Tensor rows_of(const OpInfo& row, const Tensor& source, const RowIndex& f) {
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha) {
   const RowIndex f = row_index(kIndexAdd, x, dim, index);
-  const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype()) * alpha;
-  const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), f.width()}));
+  const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype());
+  const bool unscaled = is_float(x.dtype()) && alpha.is_number() && value_of(alpha) == 1;
+  const Tensor scaled = reshape(unscaled ? values : values * alpha, {f.index.numel(), f.width()});
+  const Tensor sums = add_rows(f.x.shape()[0], f.index, scaled);
   return cast(x + reshape(f.whole(sums), x.shape()),
               x.dtype() == DType::boolean ? x.dtype() : promote(x.dtype(), sums.dtype()));
 }

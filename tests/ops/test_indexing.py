@@ -306,6 +306,22 @@ def test_scatter_reduce_of_many_values_is_the_same_in_every_run(device: sg.Devic
     assert sg.ones(1, dtype=sg.int32, device=device).scatter_reduce(0, none, big, "prod").tolist() == [0]
 
 
+@pytest.mark.parametrize("width", [1, 3, 16, 41, 300])
+def test_index_add_adds_in_the_order_of_the_values(width: int) -> None:
+    rng = np.random.default_rng(width)
+    x, values = (rng.normal(size=(n, width)).astype("float32") for n in (7, 50))
+    rows, sums = rng.integers(0, 7, 50), np.zeros_like(x)
+    np.add.at(sums, rows, values)
+    got = sg.tensor(x).index_add(0, sg.tensor(rows), sg.tensor(values))
+    assert np.array_equal(got.numpy(), x + sums)
+    # Nothing is multiplied by 1.
+    assert [step.name for step in sg.tensor(x).index_add(0, sg.tensor(rows), sg.tensor(values)).plan()] == [
+        "index_add",
+        "add_rows",
+        "add",
+    ]
+
+
 def test_mistakes_in_scatter_reduce(device: sg.Device) -> None:
     x, index = sg.zeros(2, device=device), sg.tensor([0, 2], device=device)
     with pytest.raises(ValueError, match="scatter_reduce: reduce is 'max'; use sum, prod, mean, amax or amin"):
