@@ -87,15 +87,36 @@ void scan_one_way(const CpuArgs& args) {
   using Item = typename Items<scan, T>::Item;
   const auto place = [&](int64_t at) { return reverse ? length - 1 - at : at; };
   // From `begin` on, continuing from `carry` (nullptr: not needed). A sum restarts every kBlock elements and is added
-  // to that of the blocks before, so the error grows with the number of blocks, not of elements.
+  // to that of the blocks before, so the error grows with the number of blocks, not of elements. The sums of kTogether
+  // blocks do not wait for each other.
   constexpr bool rounds = scan == Scan::sum && std::is_floating_point_v<T>;
-  constexpr int64_t kBlock = rounds ? 64 : std::numeric_limits<int64_t>::max();
+  constexpr int64_t kBlock = rounds ? 64 : std::numeric_limits<int64_t>::max(), kTogether = 4;
   const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
     int64_t column = begin % row;
     bool behind = column != 0 && carry;
     Item base = behind ? *carry : Item{}, run{};
     for (int64_t at = begin; at < end; base = run, behind = column != 0) {
       const int64_t first = at, row_begin = at - column, left = std::min(end - at, row - column);
+      if constexpr (rounds)
+        if (left >= kTogether * kBlock) {
+          Item sums[kTogether][kBlock], sum[kTogether];
+#pragma GCC unroll 4
+          for (int64_t j = 0; j < kTogether; ++j) sums[j][0] = sum[j] = items.load(place(at + j * kBlock));
+          for (int64_t i = 1; i < kBlock; ++i)
+#pragma GCC unroll 4
+            for (int64_t j = 0; j < kTogether; ++j)
+              sums[j][i] = sum[j] = items.combine(sum[j], items.load(place(at + j * kBlock + i)));
+          for (const auto& block : sums) {
+            const auto total = [&items, &block, base, behind](int64_t i) {
+              return behind ? items.combine(base, block[i]) : block[i];
+            };
+            for (int64_t i = 0; i < kBlock; ++i) each(at + i, row_begin, total(i));
+            base = run = total(kBlock - 1);
+            behind = true, at += kBlock;
+          }
+          column = (column + kTogether * kBlock) % row;
+          continue;
+        }
       const int64_t stop = at + std::min(left, kBlock);
       const auto block = [&](auto total) {
         Item sum = items.load(place(at));

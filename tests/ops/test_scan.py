@@ -46,6 +46,18 @@ def test_running_sums_and_extremes_at_every_size(
             assert np.array_equal(index, last)
 
 
+@pytest.mark.parametrize("n", [64, 255, 256, 257, 1000])
+def test_running_sums_on_a_cpu_restart_every_64_elements(n: int) -> None:
+    x = values((3, n), "float64")
+    want = x.copy()
+    for row in want:
+        for first in range(0, n, 64):
+            row[first : first + 64] = row[first : first + 64].cumsum()
+            if first:
+                row[first : first + 64] += row[first - 1]
+    assert np.array_equal(sg.tensor(x).cumsum(1).numpy(), want)
+
+
 @pytest.mark.parametrize(("shape", "dim"), [((4097,), 0), ((2, 9000), 1), ((300, 7), 1)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_running_products_and_logarithms_across_tiles(
