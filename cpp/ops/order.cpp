@@ -22,9 +22,8 @@ KeyBits<T> ordered(T x, KeyBits<T> flip, KeyBits<T> invert) {
   constexpr KeyBits<T> sign = KeyBits<T>(1) << (8 * sizeof(T) - 1);
   const auto bits = std::bit_cast<KeyBits<T>>(x);
   if constexpr (std::is_integral_v<T>) return (bits ^ flip) ^ invert;
-  if (x != x) return ~KeyBits<T>(0) ^ invert;
-  if (x == 0) return sign ^ invert;
-  return (bits & sign ? ~bits : bits ^ sign) ^ invert;
+  const KeyBits<T> number = bits ^ ((KeyBits<T>(0) - (bits >> (8 * sizeof(T) - 1))) | sign);
+  return (x != x ? ~KeyBits<T>(0) : x == 0 ? sign : number) ^ invert;
 }
 
 struct CpuKeys {
@@ -148,6 +147,7 @@ template <class T>
 void select_on_cpu(const CpuArgs& args) {
   const CpuKeys keys(args.words);
   const int64_t k = args.words[4];
+  constexpr int64_t kTogether = 16;  // elements that are passed over at once
   args.parallel(keys.rows, 1, [&](int64_t first, int64_t last) {
     auto* best = static_cast<Keyed<T>*>(args.scratch(most_of(k) * static_cast<int64_t>(sizeof(Keyed<T>))));
     for (int64_t r = first; r < last; ++r) {
@@ -161,11 +161,19 @@ void select_on_cpu(const CpuArgs& args) {
         bound = best[k - 1].key;
         count = k;
       };
-      for (int64_t i = 0; i < keys.n; ++i) {
-        const KeyBits<T> key = keys.key(x[i]);
-        if (key > bound) continue;
-        best[count++] = {key, static_cast<int32_t>(i)};
-        if (count == most_of(k)) halve();
+      for (int64_t begin = 0; begin < keys.n; begin += kTogether) {
+        const int64_t end = std::min(begin + kTogether, keys.n);
+        if (end - begin == kTogether) {
+          int some = 0;
+          for (int64_t i = begin; i < begin + kTogether; ++i) some |= keys.key(x[i]) <= bound ? 1 : 0;
+          if (!some) continue;
+        }
+        for (int64_t i = begin; i < end; ++i) {
+          const KeyBits<T> key = keys.key(x[i]);
+          if (key > bound) continue;
+          best[count++] = {key, static_cast<int32_t>(i)};
+          if (count == most_of(k)) halve();
+        }
       }
       halve();
       for (int64_t i = 0; i < k; ++i) places[i] = best[i].place;
