@@ -28,6 +28,7 @@ class Parts {
     whole_from_ = log.whole_from;
     most_ = log.most;
     goes_on_ = log.goes_on;
+    hints_ = std::move(log.hints);
     log.clear();
     drop();
   }
@@ -77,8 +78,6 @@ class Parts {
 
   void find_places() {
     reporter_of_.assign(log_.nodes.size(), -1);
-    is_gradient_.assign(log_.nodes.size(), false);
-    for (int32_t node : log_.gradients) is_gradient_[at(node)] = true;
     assignment_of_.assign(log_.nodes.size(), -1);
     int32_t reporter = 0;
     for (size_t i = 0; i < log_.nodes.size(); ++i)
@@ -113,7 +112,6 @@ class Parts {
     }
     if (const int32_t r = reporter_of_[i]; r >= 0) log_.reporters.push_back(reporters_[at(r)]);
     log_.append_in_room(node);
-    if (is_gradient_[i]) log_.gradients.push_back(node->log_index);
   }
 
   void begin_whole_here() {
@@ -136,12 +134,17 @@ class Parts {
   void put_back() {
     try {
       log_.clear();
+      std::vector<size_t> places = {0};  // where each is now; 0: all before it has been computed
       for (size_t i = 0; i < nodes_.size(); ++i) {
-        if (!nodes_[i]) continue;
-        nodes_[i]->late |= std::exchange(nodes_[i]->again, false);
-        if (nodes_[i]->pending()) append(i);
+        if (nodes_[i]) {
+          nodes_[i]->late |= std::exchange(nodes_[i]->again, false);
+          if (nodes_[i]->pending()) append(i);
+        }
+        const bool is_new = nodes_[i] && nodes_[i]->pending() && !nodes_[i]->late;
+        places.push_back(is_new || places.back() > 0 ? log_.nodes.size() : 0);
       }
       if (log_.nodes.empty()) return;
+      put_back_hints(places);
       if (whole_from_ != SIZE_MAX && log_.whole_from == SIZE_MAX) begin_whole_here();
       log_.most = most_;
       log_.goes_on = begun_ == 0 && goes_on_;
@@ -157,6 +160,13 @@ class Parts {
     }
   }
 
+  void put_back_hints(const std::vector<size_t>& places) {
+    log_.hints.model_end = places[hints_.model_end];
+    for (size_t wait : hints_.waits) log_.hints.waits.push_back(places[wait]);
+    for (int32_t i : hints_.gradients)
+      if (const NodeRef& node = nodes_[at(i)]; node && node->pending()) log_.hints.gradients.push_back(node->log_index);
+  }
+
   Log& log_;
   const Division& division_;
   std::vector<std::vector<int32_t>> nodes_of_;  // each part
@@ -165,7 +175,7 @@ class Parts {
   std::vector<Assignment> assignments_;
   std::vector<Reporter> reporters_;
   std::vector<int32_t> reporter_of_, assignment_of_;  // each node; -1: none
-  std::vector<bool> is_gradient_;
+  Hints hints_;
   size_t whole_from_ = SIZE_MAX, most_ = kMaxLogNodes;
   bool goes_on_ = false;
   int32_t begun_ = 0;

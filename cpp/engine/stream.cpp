@@ -53,7 +53,7 @@ int64_t bound_of(const Log& log) {
 // Of leaves, wherever the program stands when they run: it may have dropped them by then, or not.
 std::vector<Held> gradients_of(const Log& log) {
   std::vector<Held> held;
-  for (int32_t node : log.gradients) held.emplace_back(log.nodes[static_cast<size_t>(node)]);
+  for (int32_t node : log.hints.gradients) held.emplace_back(log.nodes[static_cast<size_t>(node)]);
   return held;
 }
 
@@ -88,8 +88,8 @@ bool is_large(const Log& log) {
 
 // Runs a GPU's log as it is cut where programs wait that measure times: the kernels are the same whether they do or not.
 void run_to_the_wait(Log& log, RunLog run) {
-  const bool cut = is_large(log) && log.model_end > 0 && may_cut(log, log.model_end);
-  run_until(log, log.nodes.size(), cut ? log.model_end : 0, run);
+  const size_t end = log.hints.model_end;
+  run_until(log, log.nodes.size(), is_large(log) && end > 0 && may_cut(log, end) ? end : 0, run);
   restart_pieces(log);
 }
 
@@ -105,33 +105,38 @@ void wait(Log& log) {
   retire(log.device, runs);
 }
 
-// The same for a log that holds all of a step.
-void run_in_waits(Log& log) {
-  std::vector<size_t> behind;
-  for (size_t wait : log.waits) behind.push_back(log.nodes.size() - wait);
-  behind.push_back(0);
-  for (size_t nodes : behind) {
-    if (nodes >= log.nodes.size()) continue;  // what was dropped has been run
-    const size_t cut = log.nodes.size() - nodes;
-    if (!may_cut(log, cut)) continue;
-    run_until(log, cut, 0, flush_log);
-    wait(log);
+// The same for a log that has gone beyond backward(). `waits`: it waits there, too.
+void run_to_waits(Log& log, RunLog run, bool waits) {
+  std::vector<size_t>& places = log.hints.waits;
+  while (!places.empty()) {
+    const size_t cut = places.front();
+    places.erase(places.begin());
+    if (cut == 0 || !may_cut(log, cut)) continue;
+    run_until(log, cut, 0, run);
+    if (waits) wait(log);
+  }
+  restart_pieces(log);
+}
+
+// Before somebody asks for it.
+void run_early(Log& log, auto run) {
+  note_disturbance();
+  const Stage stage("flush", "stage", log.device);
+  try {
+    run();
+  } catch (const Interruption&) {
+    forget_unneeded(log);
+    throw;
   }
 }
 
 void run_piece(Log& log) {
   const EngineLock lock(EngineLock::kPausable);
   if (!may_be_divided(log)) return;
+  if (log.is_due() && !log.hints.waits.empty() && loop_cuts(log).empty())  // the step was thought to be smaller
+    return run_early(log, [&] { run_to_waits(log, run_ahead, false); });
   const size_t cut = log.is_due() ? cut_of(log, log.bound) : random_cut_of(log);
-  if (cut == 0) return;
-  note_disturbance();
-  const Stage stage("flush", "stage", log.device);
-  try {
-    run_begin(log, cut);
-  } catch (const Interruption&) {
-    forget_unneeded(log);
-    throw;
-  }
+  if (cut > 0) run_early(log, [&] { run_begin(log, cut); });
 }
 
 // A value, what it is made of, and what reads the memory that this writes over.
@@ -236,7 +241,7 @@ void run_for(const NodeRef& node) {
 void run_all(Log& log) {
   if (!may_be_divided(log)) return flush_log(log);
   const bool drops_gradients =
-      std::ranges::any_of(log.gradients, [&](int32_t i) { return log.nodes[static_cast<size_t>(i)]->held == 0; });
+      std::ranges::any_of(log.hints.gradients, [&](int32_t i) { return log.nodes[static_cast<size_t>(i)]->held == 0; });
   std::vector<Held> dropped = gradients_of(log);
   std::vector<bool> read(log.nodes.size(), false);
   for (size_t i = log.nodes.size(); i-- > 0;) {
@@ -248,7 +253,10 @@ void run_all(Log& log) {
   }
   if (!log.device.is_gpu()) return flush_log(log);
   note_disturbance();
-  if (drops_gradients && prepare_log(log)) return run_in_waits(log);
+  if (drops_gradients && prepare_log(log)) {
+    log.hints.waits.push_back(log.nodes.size());
+    return run_to_waits(log, flush_log, true);
+  }
   run_to_the_wait(log, flush_log);
 }
 
@@ -260,17 +268,10 @@ void begin_backward(DeviceId device) {
   Log& log = log_of(device);
   if (!may_be_divided(log)) return;
   if (!is_large(log)) {
-    log.waits.insert(log.waits.end(), {log.model_end, log.nodes.size()});
+    log.hints.waits.insert(log.hints.waits.end(), {log.hints.model_end, log.nodes.size()});
     return;
   }
-  note_disturbance();
-  const Stage stage("flush", "stage", log.device);
-  try {
-    run_to_the_wait(log, run_or_rescue);
-  } catch (const Interruption&) {
-    forget_unneeded(log);
-    throw;
-  }
+  run_early(log, [&] { run_to_the_wait(log, run_or_rescue); });
 }
 
 void forget_unneeded(Log& log) {

@@ -343,7 +343,7 @@ void note_gradient(const Tensor& g, int32_t before) {
   const EngineLock lock;
   const int32_t now = pending_node(g);
   if (now < 0) return;
-  std::vector<int32_t>& gradients = g->storage->node->log->gradients;
+  std::vector<int32_t>& gradients = g->storage->node->log->hints.gradients;
   if (before >= 0) std::erase(gradients, before);
   gradients.push_back(now);
 }

@@ -93,11 +93,13 @@ const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::e
 
 // Whether it is a leaf, or no more than another view or type of one.
 bool is_parameter(const GradInput& input) {
-  return input.leaf || (input.fn && input.fn->op->hands_on && input.fn->inputs > 0 && input.fn->in[0].leaf);
+  const GradInput* in = &input;
+  while (in->fn && in->fn->op->hands_on && in->fn->inputs > 0) in = &in->fn->in[0];
+  return static_cast<bool>(in->leaf);
 }
 
 void note_model_end(const Node& node) {
-  if (node.pending()) node.log->model_end = static_cast<size_t>(node.log_index) + 1;
+  if (node.pending()) node.log->hints.model_end = static_cast<size_t>(node.log_index) + 1;
 }
 
 }  // namespace

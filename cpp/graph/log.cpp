@@ -346,9 +346,7 @@ void Log::clear() {
   hash = 0;
   leaf_bytes = 0;
   cost = 0;
-  model_end = 0;
-  waits.clear();
-  gradients.clear();
+  hints = {};
   whole_from = SIZE_MAX;
   most = kMaxLogNodes;
   goes_on = false;

@@ -39,6 +39,15 @@ struct Reporter {
 uint32_t thread_number();
 extern constinit thread_local uint64_t operations_recorded;
 
+// What a log knows of programs that measure times (engine/stream.hpp).
+struct Hints {
+  // Places where they wait: behind the last operation on a parameter, which mostly ends a model, and before each
+  // backward().
+  size_t model_end = 0;
+  std::vector<size_t> waits;
+  std::vector<int32_t> gradients;  // nodes that backward() has given to leaves
+};
+
 // How many writes a log had.
 struct Writes {
   uint64_t epoch = 0;
@@ -78,16 +87,12 @@ struct Log {
   // was read, and the present one's.
   int64_t bound0 = 0, bound = 0;
   int pieces = 0;  // that were run since a value was read
-  // Places where a program that measures times waits: behind the last operation on a parameter, which mostly ends a model,
-  // and before each backward().
-  size_t model_end = 0;
-  std::vector<size_t> waits;
-  std::vector<int32_t> gradients;  // nodes that backward() has given to leaves
-  bool to_the_end = false;         // a run now is not to be interrupted
-  size_t whole_from = SIZE_MAX;    // nodes from here on are run as a whole or not at all
-  Writes whole_writes;             // those before
-  size_t most = kMaxLogNodes;      // nodes: a log that has as many is run
-  bool goes_on = false;            // the log before had its most nodes
+  Hints hints;
+  bool to_the_end = false;       // a run now is not to be interrupted
+  size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
+  Writes whole_writes;           // those before
+  size_t most = kMaxLogNodes;    // nodes: a log that has as many is run
+  bool goes_on = false;          // the log before had its most nodes
 
   // Reserves memory: afterwards append_in_room(node), and one assignment and one reporter of the node, cannot throw.
   void make_room(const Node& node);

@@ -157,12 +157,12 @@ def test_formulas_are_not_stored_at_a_cut(device: sg.Device) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("model", ["mlp", "cnn", "gpt", "deep gpt"])
+@pytest.mark.parametrize("model", ["mlp", "cnn", "resnet", "gpt", "deep gpt", "llama", "deep llama"])
 def test_a_warm_up_compiles_what_steps_with_waits_need(model: str, gpu: sg.Device, run_python: Run) -> None:
-    """A tenth at most is left for a step that waits between forward, loss and backward."""
+    """Nothing is left for a step that waits between forward, loss and backward."""
     out = run_python(f"import warm_up; warm_up.main({model!r})", SPIROGRAD_CACHE="0")
     first, *later = map(int, out.split())
-    assert len(later) == 3 and first >= 10 and sum(later) <= first // 10, out
+    assert first >= 10 and later == [0, 0, 0], out
 
 
 def test_after_ctrl_c_there_is_no_backlog() -> None:
