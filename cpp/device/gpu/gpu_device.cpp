@@ -413,8 +413,20 @@ bool GpuDevice::is_idle() {
 void GpuDevice::wait_at_exit(std::chrono::milliseconds limit) noexcept {
   if (forked() || given_up_) return;
   Opened& device = now();
-  given_up_ = (device.copies && !device.copies->wait_quietly(device.copies->submitted(), limit)) ||
-              !device.queue.wait_quietly(device.queue.submitted(), limit);
+  using std::chrono::milliseconds, std::chrono::steady_clock;
+  const auto end = steady_clock::now() + limit;
+  const auto left = [&] {
+    return std::max(std::chrono::ceil<milliseconds>(end - steady_clock::now()), milliseconds(0));
+  };
+  // Another thread may be handing work to the driver, which counts as submitted only afterwards.
+  std::unique_lock lock(device.mutex, std::try_to_lock);
+  for (; !lock.owns_lock() && left().count() > 0; lock.try_lock()) std::this_thread::sleep_for(milliseconds(1));
+  given_up_ = !lock.owns_lock();
+  if (given_up_) return;
+  const uint64_t copied = device.copies ? device.copies->submitted() : 0, ran = device.queue.submitted();
+  lock.unlock();
+  given_up_ =
+      (device.copies && !device.copies->wait_quietly(copied, left())) || !device.queue.wait_quietly(ran, left());
   // Before the process takes itself apart: what the driver and its layers made on first use goes before leave().
   if (!given_up_) device.pipelines.stop(true);
 }
