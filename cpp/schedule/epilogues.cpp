@@ -1,5 +1,7 @@
 // What an epilogue costs inside its product, and what a formula costs at all. Sizes and the device's kernels decide.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "schedule/fuse.hpp"
 
@@ -48,8 +50,9 @@ int weight_of_code(Code code) {
 
 }  // namespace
 
-int weight_of(const Node& node) {
-  if (node.op->kind != Kind::pointwise) return 1;
+namespace {
+
+int weight_of_formula(const Node& node) {
   ProgramBuilder builder;
   Expr in[kFewInputs];
   for (int k = 0; k < node.inputs; ++k)
@@ -59,6 +62,19 @@ int weight_of(const Node& node) {
   for (const Instr& i : builder.program.code)
     if (i.code > Code::store_at) weight += weight_of_code(i.code);
   return weight;
+}
+
+}  // namespace
+
+int weight_of(const Node& node) {
+  if (node.op->kind != Kind::pointwise) return 1;
+  uint64_t types = uint64_t(node.dtype) | uint64_t(node.compute) << 8;
+  for (int k = 0; k < node.inputs; ++k)
+    types |= (uint64_t(node.in[k].kind) | uint64_t(node.in[k].dtype) << 8) << 16 * (k + 1);
+  thread_local std::map<std::pair<const OpInfo*, uint64_t>, int> known;  // a few for each operation
+  const auto [at, is_new] = known.try_emplace({node.op, types});
+  if (is_new) at->second = weight_of_formula(node);
+  return at->second;
 }
 
 namespace {

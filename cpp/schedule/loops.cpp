@@ -112,7 +112,8 @@ class Loops {
     std::sort(often.begin(), often.end());
     often.resize(std::min(often.size(), kMaxPeriods));
     std::vector<int32_t> periods;
-    for (const auto& [times, distance] : often) periods.push_back(distance);
+    for (const auto& [times, distance] : often)
+      if (distance <= count() / least_) periods.push_back(distance);  // the log has room for so many rounds
     std::sort(periods.begin(), periods.end());
     return periods;
   }
