@@ -10,8 +10,10 @@
 namespace sg {
 
 Dims Dims::filled(int rank, int64_t value) {
+  if (rank > kMaxRank) refuse_more();
   Dims d;
-  for (int i = 0; i < rank; ++i) d.push(value);
+  d.rank = static_cast<uint8_t>(rank);
+  std::fill_n(d.v, rank, value);
   return d;
 }
 

@@ -30,7 +30,8 @@ Squeezed squeeze(const Dims& shape) {
   return s;
 }
 Dims pick(const Dims& strides, const Squeezed& s) {
-  Dims out = Dims::filled(s.shape.rank, 0);
+  Dims out;
+  out.rank = s.shape.rank;
   for (int d = 0; d < s.shape.rank; ++d) out[d] = strides[s.keep[d]];
   return out;
 }
@@ -53,8 +54,7 @@ void refuse_number(const OpInfo& op, const Tensor& x) {
 
 // What is recorded aside reads the log that it is a part of.
 void settle(const Storage& storage) {
-  while (!Aside::now && storage.node->pending() && storage.node->log &&
-         storage.node->log != &log_of(storage.node->device))
+  while (storage.node->pending() && storage.node->log && storage.node->log->thread != thread_number() && !Aside::now)
     run_for_other(*storage.node->log);
 }
 
@@ -243,7 +243,8 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
     return pointwise_of(op, inputs, [&](const Tensor& x) { return wraps(x, type) ? cast(x, type) : x; });
   Dims shape;
   for (const Tensor& x : inputs)
-    if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
+    if (!x.is_number() && !(shape == x.shape()))
+      shape = shape.rank == 0 ? x.shape() : broadcast_shapes(op.name, shape, x.shape());
   check_size(op.name, shape);
   NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device, inputs.size());
   const Squeezed s = squeeze(shape);
@@ -254,7 +255,8 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
     if (x.is_number()) {
       set_number(operand, compute, as_type(x, compute), x->slot);
     } else {
-      set_tensor(op, operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
+      const bool whole = x.shape() == shape;
+      set_tensor(op, operand, x, pick(whole ? x.strides() : broadcast_strides(x.shape(), x.strides(), shape), s));
     }
   }
   find_grain(*node);

@@ -57,9 +57,11 @@ int number_of(DeviceId device) { return device.is_gpu() ? device.index + 1 : 0; 
 bool has_ended(Log& log) { return std::atomic_ref(log.ended).load(std::memory_order_acquire); }
 
 // Logs outlive their thread: others may need what is pending in them.
+constinit thread_local Log* recent = nullptr;  // that of the last operation, which is mostly that of the next
 struct LogsOfThread {
   std::vector<Log*> by_device;
   ~LogsOfThread() {
+    recent = nullptr;
     for (Log* log : by_device)
       if (log) std::atomic_ref(log->ended).store(true, std::memory_order_release);
   }
@@ -95,8 +97,10 @@ Log& new_log(DeviceId device) {
 }  // namespace
 
 Log& log_of(DeviceId device) {
+  if (recent && recent->device == device) return *recent;
   const auto at = static_cast<size_t>(number_of(device));
-  return at < own.by_device.size() && own.by_device[at] ? *own.by_device[at] : new_log(device);
+  recent = at < own.by_device.size() && own.by_device[at] ? own.by_device[at] : &new_log(device);
+  return *recent;
 }
 
 std::vector<Log*> logs_of(DeviceId device) {
