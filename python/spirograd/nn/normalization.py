@@ -149,10 +149,9 @@ class _BatchNorm(_RunningNorm):
     def _counted(self) -> float | Tensor:
         """Counts a batch in training, and returns its share in the running values."""
         if self.training and self.num_batches_tracked is not None:
-            with no_grad():
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:  # the mean over all batches
-                    return 1.0 / self.num_batches_tracked.float()
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches
+                return 1.0 / self.num_batches_tracked.float()
         return 0.0 if self.momentum is None else self.momentum
 
 

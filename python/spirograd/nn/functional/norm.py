@@ -161,10 +161,9 @@ def _channel(input: Tensor, parameter: Tensor | None) -> Tensor | None:
 
 
 def _follow(running: Tensor | None, value: Tensor, momentum: float | Tensor) -> None:
-    """running += momentum * (value - running), in place."""
+    """running += momentum * (value - running), in place. Call it under no_grad()."""
     if running is not None:
-        with no_grad():
-            running.lerp_(value.detach().to(running.dtype), momentum)
+        running.lerp_(value.to(running.dtype), momentum)
 
 
 @described(_COMMON)
@@ -203,8 +202,9 @@ def batch_norm(
     count = _values_per_channel("batch_norm", input)
     y, mean, variance = _normalized(_wide(input), (0, *range(2, input.ndim)), eps)
     if count:  # an empty batch has neither
-        _follow(running_mean, mean.flatten(), momentum)
-        _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
+        with no_grad():
+            _follow(running_mean, mean.flatten(), momentum)
+            _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
@@ -252,8 +252,9 @@ def instance_norm(
     same_type("instance_norm", input, weight, bias, narrow=True)
     y, mean, variance = _normalized(_wide(input), tuple(range(2, input.ndim)), eps)
     if input.numel():
-        _follow(running_mean, mean.flatten(1).mean(0), momentum)
-        _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
+        with no_grad():
+            _follow(running_mean, mean.flatten(1).mean(0), momentum)
+            _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
 
