@@ -96,8 +96,9 @@ bool may_cut(const Log& log, size_t node) {
   return (node == log.nodes.size() || !log.nodes[node]->op->follows) && !log.nodes[node - 1]->op->reports;
 }
 
-// A cut costs the bytes of what is read across it and would not be stored otherwise. The last nodes wait for their
-// readers, which may share a kernel with them. A place that costs nothing is taken at once, the last of several; another
+// A cut costs the bytes of what is read across it and would not be stored otherwise, or is written into memory that the log
+// makes, as a copy with a border: one that outlives its run may have another kernel (seen_writes()). The last nodes wait for
+// their readers, which may share a kernel with them. A place that costs nothing is taken at once, the last of several; another
 // one when twice as much is pending.
 size_t cut_of(const Log& log, int64_t bound) {
   const size_t n = log.nodes.size();
@@ -106,7 +107,8 @@ size_t cut_of(const Log& log, int64_t bound) {
   const size_t latest = first_fresh(log, readers, bound);
   for (size_t i = 0; i < n; ++i) {
     const Node& node = *log.nodes[i];
-    if (is_held(node) || readers[i].from_memory || readers[i].last < 0) continue;
+    const bool own = node.op->kind == Kind::effect && log.written_leaves()[i] < 0;
+    if (readers[i].last < 0 || (!own && (is_held(node) || readers[i].from_memory))) continue;
     across[i + 1] += static_cast<int64_t>(node.bytes());
     across[static_cast<size_t>(readers[i].last) + 1] -= static_cast<int64_t>(node.bytes());
   }

@@ -165,6 +165,27 @@ def test_a_warm_up_compiles_what_steps_with_waits_need(model: str, gpu: sg.Devic
     assert first >= 10 and later == [0, 0, 0], out
 
 
+@pytest.mark.gpu
+def test_a_copy_with_a_border_runs_with_its_reader(gpu: sg.Device) -> None:
+    """The image is copied for the last gradient, where the backward pass is cut. Whether somebody has waited for the
+    check before it makes no other plan."""
+    layers = [nn.Linear(16, 16) for _ in range(66)]  # backward() is a little more than a software driver's piece
+    net = nn.Sequential(nn.Conv2d(3, 8, 7, 2, 3), nn.Flatten(), nn.Linear(512, 16), *layers).to(gpu)
+    x, target = sg.rand(4, 3, 16, 16, device=gpu), sg.arange(4, device=gpu)
+    sg.synchronize(gpu)
+    F.cross_entropy(net(x), target).backward()
+    net.zero_grad()
+    sg.synchronize(gpu)
+    with runs() as c:
+        y = net(x)
+        sg.synchronize(gpu)
+        loss = F.cross_entropy(y, target)
+        sg.synchronize(gpu)
+        loss.backward()
+        sg.synchronize(gpu)
+    assert c["plan_misses"] == 0
+
+
 def test_after_ctrl_c_there_is_no_backlog() -> None:
     x = (sg.rand(600, 600) / 600).realize()
     timer = threading.Timer(0.3, ctrl_c)
