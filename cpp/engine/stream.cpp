@@ -266,7 +266,8 @@ void begin_backward(DeviceId device) {
   wait_for_room(device);
   const EngineLock lock(EngineLock::kPausable);
   Log& log = log_of(device);
-  if (!may_be_divided(log)) return;
+  const auto is_new = [](const NodeRef& node) { return !node->late; };
+  if (!may_be_divided(log) || std::ranges::none_of(log.nodes, is_new)) return;
   if (!is_large(log)) {
     log.hints.waits.insert(log.hints.waits.end(), {log.hints.model_end, log.nodes.size()});
     return;
