@@ -397,8 +397,6 @@ def test_the_page_has_the_same_table(table: dict[str, set[str]]) -> None:
 # Functions there with arithmetic or several operations, and why it is no computation of results.
 COMPUTES = {
     "absent.py: __init__": "a limit of an element type, a number",
-    "answering.py: __enter__": "counts contexts",
-    "answering.py: __exit__": "counts contexts",
     "arguments.py: _with_old_arguments": "a place in a list of arguments",
     "arguments.py: call": "a number of arguments",
     "arguments.py: factor_first": "a number of arguments",

@@ -2,15 +2,24 @@
 #include "bind/answers.hpp"
 
 #include "bind/bound.hpp"
+#include "bind/calls.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 
 namespace sg::bind {
+
+PyObject* class_asker = nullptr;
+
 namespace {
 
 PyObject* complex_class = nullptr;
+PyObject* silent = nullptr;  // the __torch_function__ of classes that are not asked
 
 void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
+void ask_classes(PyObject* who, PyObject* of_silent_classes) {
+  class_asker = Py_NewRef(who);
+  silent = Py_NewRef(of_silent_classes);
+}
 
 bool stands_for_tensor(PyObject* o) {
   static PyObject* const name = check(PyUnicode_InternFromString("__spirograd_function__"));
@@ -29,6 +38,7 @@ void look(const char* op, PyObject* o, int depth) {
 
 constexpr Callable callables[] = {
     {"_set_complex", bound<set_complex>},
+    {"_ask_classes", bound<ask_classes>},
 };
 
 }  // namespace
@@ -50,7 +60,15 @@ bool is_complex(PyObject* o) {
 
 PyObject* who_answers_for_other(PyObject* o) {
   if (stands_for_tensor(o)) return o;
+  if (PyObject* who = who_asks_class_of_other(o)) return who;
   return is_complex(o) ? complex_type() : nullptr;
+}
+
+PyObject* who_asks_class_of_other(PyObject* o) {
+  if (!class_asker || calls.classes_off || !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  static PyObject* const name = check(PyUnicode_InternFromString("__torch_function__"));
+  PyObject* function = _PyType_Lookup(Py_TYPE(o), name);
+  return function && function != silent ? class_asker : nullptr;
 }
 
 void leave_to_elements(const char* op, PyObject* o) { look(op, o, 0); }

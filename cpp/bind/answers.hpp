@@ -1,6 +1,10 @@
-// Objects that answer for the calls whose arguments they are: those of a class that stands for tensors, with
-// __spirograd_function__(function, args, kwargs), and complex numbers and arrays, for which the core has no type. A call
-// asks about its arguments (methods.cpp); whoever reads a list asks about its elements, so that no list is read twice.
+// Who answers for the calls whose arguments include an object:
+//   - a class that stands for tensors, with __spirograd_function__(function, args, kwargs): for its objects
+//   - that of complex tensors: for complex numbers and arrays, for which the core has no type
+//   - in programs for PyTorch, who speaks its protocol: for objects whose class has __torch_function__, which may be
+//     tensors of a subclass
+// A call asks about its arguments (dispatch.cpp); whoever reads a list asks about its elements, so that no list is read
+// twice.
 // Threads: the GIL is held.
 #pragma once
 #include "bind/arguments.hpp"
@@ -22,6 +26,13 @@ inline bool is_plain(PyObject* o) {
 // Who answers for an object; nullptr: nobody.
 PyObject* who_answers_for_other(PyObject* o);
 inline PyObject* who_answers(PyObject* o) { return is_plain(o) ? nullptr : who_answers_for_other(o); }
+extern PyObject* class_asker;  // who speaks PyTorch's protocol; none in programs for spirograd
+// That one, if the class of an object has __torch_function__ and is asked.
+PyObject* who_asks_class_of_other(PyObject* o);
+inline PyObject* who_asks_class(PyObject* o) {
+  return !class_asker || is_plain(o) ? nullptr : who_asks_class_of_other(o);
+}
+inline bool asks_classes(PyObject* who) { return who && who == class_asker; }
 // Throws Answered when an element of a list answers: the object itself, or one inside of it, as deep as tensors have
 // dimensions.
 void leave_to_elements(const char* op, PyObject* o);

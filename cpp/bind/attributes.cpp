@@ -90,7 +90,9 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
-PyObject* get_data(const Call& call) { return wrap(unwrap(call.self).data()); }
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] { return wrap(unwrap(self).data()); });
+}
 // Every handle on the tensor sees the new values: this is how a model moves to another device.
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
@@ -125,29 +127,33 @@ PyObject* grad_fn(PyObject* self, void*) {
 PyObject* retains_grad(PyObject* self, void*) { return PyBool_FromLong(bool(unwrap(self)->retained)); }
 PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(unwrap(self)->storage->version); }
 
+using RequiresGrad = Fact<"requires_grad", get_requires_grad, set_requires_grad>;
+using Grad = Fact<"grad", get_grad, set_grad>;
+using Data = Fact<"data", get_data, set_data>;
+
 }  // namespace
 
 PyGetSetDef tensor_attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes that a program has set.", nullptr},
-    {"shape", shape, nullptr, doc("Tensor.shape"), nullptr},
-    {"dtype", dtype, nullptr, doc("Tensor.dtype"), nullptr},
-    {"device", device, nullptr, doc("Tensor.device"), nullptr},
-    {"ndim", rank, nullptr, doc("Tensor.ndim"), nullptr},
+    {"shape", Fact<"shape", shape>::read, nullptr, doc("Tensor.shape"), nullptr},
+    {"dtype", Fact<"dtype", dtype>::read, nullptr, doc("Tensor.dtype"), nullptr},
+    {"device", Fact<"device", device>::read, nullptr, doc("Tensor.device"), nullptr},
+    {"ndim", Fact<"ndim", rank>::read, nullptr, doc("Tensor.ndim"), nullptr},
     {"T", Slot<"T", reversed>::attribute, nullptr, doc("Tensor.T"), nullptr},
     {"mT", Slot<"mT", matrix_transpose>::attribute, nullptr, doc("Tensor.mT"), nullptr},
     {"H", Slot<"H", adjoint>::attribute, nullptr, doc("Tensor.H"), nullptr},
     {"mH", Slot<"mH", matrix_transpose>::attribute, nullptr, doc("Tensor.mH"), nullptr},
-    {"itemsize", itemsize, nullptr, doc("Tensor.itemsize"), nullptr},
-    {"nbytes", nbytes, nullptr, doc("Tensor.nbytes"), nullptr},
-    {"is_cpu", on_cpu, nullptr, doc("Tensor.is_cpu"), nullptr},
-    {"is_cuda", never, nullptr, doc("Tensor.is_cuda"), nullptr},
-    {"is_leaf", is_leaf, nullptr, doc("Tensor.is_leaf"), nullptr},
-    {"grad_fn", grad_fn, nullptr, doc("Tensor.grad_fn"), nullptr},
-    {"retains_grad", retains_grad, nullptr, doc("Tensor.retains_grad"), nullptr},
-    {"_version", version, nullptr, doc("Tensor._version"), nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad, doc("Tensor.requires_grad"), nullptr},
-    {"grad", get_grad, set_grad, doc("Tensor.grad"), nullptr},
-    {"data", Slot<"data", get_data>::attribute, set_data, doc("Tensor.data"), nullptr},
+    {"itemsize", Fact<"itemsize", itemsize>::read, nullptr, doc("Tensor.itemsize"), nullptr},
+    {"nbytes", Fact<"nbytes", nbytes>::read, nullptr, doc("Tensor.nbytes"), nullptr},
+    {"is_cpu", Fact<"is_cpu", on_cpu>::read, nullptr, doc("Tensor.is_cpu"), nullptr},
+    {"is_cuda", Fact<"is_cuda", never>::read, nullptr, doc("Tensor.is_cuda"), nullptr},
+    {"is_leaf", Fact<"is_leaf", is_leaf>::read, nullptr, doc("Tensor.is_leaf"), nullptr},
+    {"grad_fn", Fact<"grad_fn", grad_fn>::read, nullptr, doc("Tensor.grad_fn"), nullptr},
+    {"retains_grad", Fact<"retains_grad", retains_grad>::read, nullptr, doc("Tensor.retains_grad"), nullptr},
+    {"_version", Fact<"_version", version>::read, nullptr, doc("Tensor._version"), nullptr},
+    {"requires_grad", RequiresGrad::read, RequiresGrad::write, doc("Tensor.requires_grad"), nullptr},
+    {"grad", Grad::read, Grad::write, doc("Tensor.grad"), nullptr},
+    {"data", Data::read, Data::write, doc("Tensor.data"), nullptr},
     {}};
 
 }  // namespace sg::bind

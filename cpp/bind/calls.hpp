@@ -12,6 +12,7 @@ extern const bool at_once;  // SPIROGRAD_SYNC=1
 struct Calls {
   bool made = false;         // whether there was one
   bool intercepted = false;  // whether interceptors are open (dispatch.hpp)
+  bool classes_off = false;  // whether no class with __torch_function__ is asked (answers.hpp)
   int open = 0;              // under SPIROGRAD_SYNC=1
 };
 inline constinit thread_local Calls calls;

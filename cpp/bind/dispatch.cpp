@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "bind/answers.hpp"
 #include "bind/autocast.hpp"
 #include "graph/log.hpp"
 #include "ops/list.hpp"
@@ -62,24 +61,68 @@ PyObject* answer(PyObject* who, const Call& call, PyObject* function) {
   return ask(who, function, a.positional.get(), a.keywords.get());
 }
 
-PyObject* intercept(const Call& call, PyObject* function) {
-  const PythonArguments a = in_python(call);
+}  // namespace
+
+PyObject* call_innermost(PyObject* function, PyObject* positional, PyObject* keywords) {
   const Interceptors all = open;
+  if (!all) return check(PyObject_Call(function, positional, keywords));
   const Py_ssize_t last = PyTuple_GET_SIZE(all.get()) - 1;
   PyObject* const innermost = PyTuple_GET_ITEM(all.get(), last);
   set_interceptors(last > 0 ? shared(check(PyTuple_GetSlice(all.get(), 0, last))) : nullptr);
-  PyObject* result = PyObject_CallFunctionObjArgs(innermost, function, a.positional.get(), a.keywords.get(), nullptr);
+  PyObject* result = PyObject_CallFunctionObjArgs(innermost, function, positional, keywords, nullptr);
   set_interceptors(all);
-  return result;
+  return check(result);
 }
 
-PyObject* who_answers_for(const Call& call) {
-  if (call.self)
-    if (PyObject* who = who_answers(call.self)) return who;
+namespace {
+
+// The first that stands for tensors; else who asks the classes of arguments.
+template <class F>
+PyObject* who_answers_for(const Call& call, F who_answers) {
+  PyObject* found = call.self ? who_answers(call.self) : nullptr;
   const Py_ssize_t count = call.count + (call.names ? PyTuple_GET_SIZE(call.names) : 0);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (PyObject* who = who_answers(call.values[i])) return who;
+  for (Py_ssize_t i = 0; i < count && (!found || asks_classes(found)); ++i)
+    if (PyObject* who = who_answers(call.values[i])) found = who;
+  return found;
+}
+
+PyObject* intercept(const Call& call, PyObject* function) {
+  const PythonArguments a = in_python(call);
+  return call_innermost(function, a.positional.get(), a.keywords.get());
+}
+
+bool is_of_the_package(const Callable& callable) {
+  return callable.scope == Scope::function && callable.name[0] == '_';
+}
+
+// Of an argument, or of what is in a list of no numbers.
+PyObject* who_answers_within(PyObject* o) {
+  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return who_answers(o);
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);
+  if (size == 0 || PyLong_CheckExact(PySequence_Fast_GET_ITEM(o, 0)) ||
+      PyFloat_CheckExact(PySequence_Fast_GET_ITEM(o, 0)))
+    return nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (PyObject* who = who_answers(PySequence_Fast_GET_ITEM(o, i))) return who;
   return nullptr;
+}
+PyObject* who_asks_class_within(PyObject* o) {
+  if (!PyTuple_CheckExact(o)) return who_asks_class(o);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+    if (PyObject* who = who_asks_class(PyTuple_GET_ITEM(o, i))) return who;
+  return nullptr;
+}
+
+// A class that stands for tensors may leave a call to the function: then nullptr.
+PyObject* answer_of(PyObject* who, const Call& call, PyObject* function) {
+  if (asks_classes(who)) {
+    return calls.intercepted ? intercept(call, function) : check(answer(who, call, function));
+  }
+  if (who) {
+    Object result(check(answer(who, call, function)));
+    if (result.get() != Py_NotImplemented) return result.release();
+  }
+  return calls.intercepted ? intercept(call, function) : nullptr;
 }
 
 // An operator or an attribute as a function, for those who intercept it; `self` knows the callable.
@@ -116,8 +159,10 @@ Interceptors with_interceptor(PyObject* one) {
 PyObject* dispatch(const Call& call, PyObject* function) noexcept {
   return public_call([&] {
     return guarded([&]() -> PyObject* {
-      if (PyObject* who = who_answers_for(call)) return answer(who, call, function);
-      if (calls.intercepted) return intercept(call, function);
+      PyObject* who = who_answers_for(call, who_answers);
+      if (asks_classes(who) && is_of_the_package(*call.callable)) who = nullptr;
+      if (who || calls.intercepted)
+        if (PyObject* result = answer_of(who, call, function)) return result;
       try {
         return run(call);
       } catch (const Answered& element) {
@@ -127,11 +172,19 @@ PyObject* dispatch(const Call& call, PyObject* function) noexcept {
   });
 }
 
-// Python asks the class of the other operand itself, when an operator gives NotImplemented.
+// Python asks a class that stands for tensors itself, when an operator gives NotImplemented.
 PyObject* dispatch_slot(const Call& call) noexcept {
   return public_call([&] {
-    return guarded([&] { return calls.intercepted ? intercept(call, slot_function(*call.callable)) : run(call); });
+    return guarded([&] {
+      PyObject* const who = class_asker ? who_answers_for(call, who_asks_class_within) : nullptr;
+      return who || calls.intercepted ? answer_of(who, call, slot_function(*call.callable)) : run(call);
+    });
   });
+}
+
+PyObject* answer_of_others(const Call& call, PyObject* function) {
+  PyObject* const who = who_answers_for(call, who_answers_within);
+  return who || calls.intercepted ? answer_of(who, call, function) : nullptr;
 }
 
 }  // namespace sg::bind

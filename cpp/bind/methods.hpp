@@ -83,6 +83,7 @@ void add_dlpack(PyObject* module);           // dlpack.cpp
 void add_autograd(PyObject* module);         // autograd.cpp
 void add_autocast(PyObject* module);         // autocast.cpp
 void add_modes(PyObject* module);            // modes.cpp
+void add_overridable(PyObject* module);      // overridable.cpp
 void add_optimizers(PyObject* module);       // optim.cpp
 void add_inspection(PyObject* module);       // inspect.cpp
 void add_compile(PyObject* module);          // compile.cpp

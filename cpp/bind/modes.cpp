@@ -13,14 +13,15 @@ namespace sg::bind {
 namespace {
 
 struct Modes {
-  bool grad, inference;
+  bool grad, inference, classes_off;
   HalfTypes halves;
   Interceptors interceptors;
 };
-Modes present() { return {grad_enabled(), inferring, half_types(), interceptors()}; }
+Modes present() { return {grad_enabled(), inferring, calls.classes_off, half_types(), interceptors()}; }
 void restore(const Modes& m) {
   set_grad_enabled(m.grad);
   inferring = m.inference;
+  calls.classes_off = m.classes_off;
   half_types() = m.halves;
   set_interceptors(m.interceptors);
 }
@@ -32,11 +33,13 @@ struct Change {
   std::optional<DType> half;   // none: off
   Interceptors interceptor;    // one more that sees calls
   bool alone = false;          // whether none of those that are open sees calls
+  bool classes = true;         // false: no class with __torch_function__ is asked
   void make() const {
     if (grad) set_grad_enabled(*grad);
     if (inference) inferring = *inference;
     if (kind) half_types()[*kind] = half;
     if (alone) set_interceptors(nullptr);
+    if (!classes) calls.classes_off = true;
     if (interceptor) set_interceptors(with_interceptor(interceptor.get()));
   }
 };
@@ -66,11 +69,12 @@ void release(PyObject* self) {
 
 int begin(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> int {
-    static const char* names[] = {"grad", "inference", "kind", "half", "interceptor", "alone", "from_here", nullptr};
+    static const char* names[] = {"grad",  "inference", "kind",      "half", "interceptor",
+                                  "alone", "classes",   "from_here", nullptr};
     PyObject *grad = Py_None, *inference = Py_None, *kind = Py_None, *half = Py_None, *interceptor = Py_None;
-    int alone = 0, from_here = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOOpp:_Mode", const_cast<char**>(names), &grad, &inference,
-                                     &kind, &half, &interceptor, &alone, &from_here))
+    int alone = 0, classes = 1, from_here = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOOppp:_Mode", const_cast<char**>(names), &grad, &inference,
+                                     &kind, &half, &interceptor, &alone, &classes, &from_here))
       throw PythonError();
     Content& c = content_of(self);
     if (given(grad)) c.change.grad = to_bool(grad);
@@ -79,6 +83,7 @@ int begin(PyObject* self, PyObject* args, PyObject* keywords) {
     if (given(half)) c.change.half = to_dtype("_Mode", half);
     if (given(interceptor)) c.change.interceptor = shared(Py_NewRef(interceptor));
     c.change.alone = alone != 0;
+    c.change.classes = classes != 0;
     if (!from_here) return 0;
     c.outside = present();
     c.change.make();
@@ -104,6 +109,18 @@ PyObject* leave(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* open_interceptors(PyObject*, PyObject*) {
+  return interceptors() ? Py_NewRef(interceptors().get()) : PyTuple_New(0);
+}
+PyObject* intercept(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *function, *positional, *keywords;
+    if (!PyArg_ParseTuple(arguments, "OOO:intercept", &function, &positional, &keywords)) throw PythonError();
+    return call_innermost(function, positional, keywords);
+  });
+}
+PyObject* asks_classes(PyObject*, PyObject*) { return PyBool_FromLong(!calls.classes_off); }
+
 bool is_inferring() { return inferring; }
 bool is_inference(const Tensor& x) { return x->storage->inferred; }
 
@@ -114,7 +131,13 @@ constexpr Callable mode_methods[] = {
     {"is_inference", bound<is_inference>},
 };
 
-PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {}};
+// The static ones are not seen by interceptors, as functions of the module are.
+PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr},
+                         {"__exit__", leave, METH_VARARGS, nullptr},
+                         {"interceptors", open_interceptors, METH_NOARGS | METH_STATIC, nullptr},
+                         {"intercept", intercept, METH_VARARGS | METH_STATIC, nullptr},
+                         {"asks_classes", asks_classes, METH_NOARGS | METH_STATIC, nullptr},
+                         {}};
 
 }  // namespace
 

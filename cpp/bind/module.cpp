@@ -55,6 +55,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_autocast(m);
     sg::begin_streaming(sg::DeviceId());
     sg::bind::add_modes(m);
+    sg::bind::add_overridable(m);
     sg::bind::add_inspection(m);
     sg::bind::add_compile(m);
     sg::bind::add_profile(m);

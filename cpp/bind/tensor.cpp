@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bind/arguments.hpp"
+#include "bind/bound.hpp"
 #include "bind/cycles.hpp"
 #include "bind/device.hpp"
 #include "bind/dispatch.hpp"
@@ -84,7 +85,8 @@ PyObject* divided(PyObject* a, PyObject* b) {
   return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
 }
 
-PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* same(const Call& call) { return Py_NewRef(call.self); }
+PyObject* positive(PyObject* a) { return is_asked_about(a) ? Slot<"__pos__", same>::one(a) : Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
@@ -103,17 +105,15 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   }
 }
 
-int truth(PyObject* self) {
-  return guarded([&]() -> int {
+PyObject* as_bool(PyObject* self) {
+  return guarded([&] {
     const Tensor& x = unwrap(self);
     if (x.numel() != 1)
       fail<ValueError>("bool", "the truth of " + std::to_string(x.numel()) + " elements is ambiguous",
                        "reduce to one element, or compare in NumPy");
-    Object v(to_number("bool", x));
-    return PyObject_IsTrue(v.get());
+    return PyBool_FromLong(PyObject_IsTrue(Object(to_number("bool", x)).get()));
   });
 }
-
 PyObject* as_float(PyObject* self) {
   return guarded([&] { return check(PyNumber_Float(Object(to_number("float", unwrap(self))).get())); });
 }
@@ -127,6 +127,27 @@ PyObject* as_index(PyObject* self) {
                       "convert it with .long()");
     return check(PyNumber_Long(Object(to_number("index", unwrap(self))).get()));
   });
+}
+PyObject* as_size(PyObject* self) {
+  const Py_ssize_t n = length(self);
+  return n < 0 ? nullptr : PyLong_FromSsize_t(n);
+}
+
+// What Python makes of a tensor: nothing is recorded, as with attributes.
+template <Name name, PyObject* (*make)(PyObject*)>
+struct Made {
+  static PyObject* body(const Call& call) { return make(call.self); }
+  static PyObject* one(PyObject* self) { return is_asked_about(self) ? Slot<name, body>::one(self) : make(self); }
+};
+
+int truth(PyObject* self) {
+  const Object v(Made<"__bool__", as_bool>::one(self));
+  return v ? PyObject_IsTrue(v.get()) : -1;
+}
+Py_ssize_t size(PyObject* self) {
+  if (!is_asked_about(self)) return length(self);
+  const Object n(Made<"__len__", as_size>::one(self));
+  return n ? PyLong_AsSsize_t(n.get()) : -1;
 }
 
 int show(PyObject* self, visitproc visit, void* arg) {
@@ -154,9 +175,22 @@ void release(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Also what subclasses call, such as Parameter: the object has their type.
+PyObject* constructor = nullptr;  // what makes tensors of the arguments that Tensor() takes in programs for PyTorch
+void set_constructor(PyObject* function) { constructor = Py_NewRef(function); }
+
+// Another tensor with the same memory and place in the gradient graph.
+Object alias(const Tensor& x, PyObject* type) {
+  return Object(wrap(reshape(x, x.shape()), reinterpret_cast<PyTypeObject*>(type)));
+}
+
+// Also what subclasses call, such as Parameter: the object has their type. Those of the package say requires_grad.
 PyObject* made_from(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
+    if (constructor && !(keywords && PyDict_GetItemString(keywords, "requires_grad"))) {
+      const Object made(check(PyObject_Call(constructor, args, keywords)));
+      return type == tensor_type ? Py_NewRef(made.get())
+                                 : alias(unwrap(made.get()), reinterpret_cast<PyObject*>(type)).release();
+    }
     static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};
     PyObject *data = nullptr, *dtype = nullptr, *device = nullptr;
     int wants = 0;
@@ -188,17 +222,17 @@ PyObject* repr(PyObject* self) {
 }
 
 // value in x: whether an element equals it.
+PyObject* has(const Call& call) {
+  Tensor room;
+  const Tensor& x = unwrap(call.self);
+  const Tensor* v = operand(call.values[0], room, x.device());
+  if (!v) Py_RETURN_FALSE;
+  const Tensor equal = x == *v;
+  return equal.numel() ? to_number("in", sg::amax(equal)) : Py_NewRef(Py_False);
+}
 int contains(PyObject* self, PyObject* value) {
-  return guarded([&]() -> int {
-    Tensor room;
-    const Tensor& x = unwrap(self);
-    const Tensor* v = operand(value, room, x.device());
-    if (!v) return 0;
-    const Tensor equal = x == *v;
-    if (equal.numel() == 0) return 0;
-    Object found(to_number("in", sg::amax(equal)));
-    return PyObject_IsTrue(found.get());
-  });
+  const Object found(Slot<"__contains__", has>::two(self, value));
+  return found ? PyObject_IsTrue(found.get()) : -1;
 }
 
 PyObject* iterate(PyObject* self) {
@@ -221,6 +255,11 @@ PyObject* row(PyObject* self, Py_ssize_t i) {
   const Object key(PyLong_FromSsize_t(i));
   return key ? GetItem::two(self, key.get()) : nullptr;
 }
+
+constexpr Callable tensor_functions[] = {
+    {"_alias", bound<alias>},
+    {"_set_constructor", bound<set_constructor>},
+};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
                          {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, attributes), READONLY, nullptr},
@@ -324,20 +363,20 @@ void add_tensor_type(PyObject* module) {
       slot(Py_nb_inplace_rshift, InPlace<"__irshift__", sg::bitwise_right_shift>::two),
       slot(Py_nb_bool, truth),
 
-      slot(Py_nb_float, as_float),
+      slot(Py_nb_float, Made<"__float__", as_float>::one),
 
-      slot(Py_nb_int, as_int),
+      slot(Py_nb_int, Made<"__int__", as_int>::one),
 
-      slot(Py_nb_index, as_index),
+      slot(Py_nb_index, Made<"__index__", as_index>::one),
 
       slot(Py_tp_richcompare, compare),
 
       slot(Py_mp_subscript, GetItem::two),
       slot(Py_mp_ass_subscript, assign),
 
-      slot(Py_mp_length, length),
+      slot(Py_mp_length, size),
 
-      slot(Py_sq_length, length),
+      slot(Py_sq_length, size),
 
       slot(Py_sq_item, row),
 
@@ -345,7 +384,7 @@ void add_tensor_type(PyObject* module) {
 
       slot(Py_tp_iter, iterate),
 
-      slot(Py_tp_repr, repr),
+      slot(Py_tp_repr, Made<"__repr__", repr>::one),
 
       slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
 
@@ -367,6 +406,7 @@ void add_tensor_type(PyObject* module) {
   // NumPy leaves mixed expressions to us.
   check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__array_ufunc__", Py_None));
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
+  add_callables(module, tensor_functions);
 }
 
 }  // namespace sg::bind

@@ -240,10 +240,25 @@ class _Mode:
         half: dtype | None = None,
         interceptor: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None,
         alone: builtins.bool = False,
+        classes: builtins.bool = True,
         from_here: builtins.bool = False,
     ) -> None: ...
     def __enter__(self) -> Any: ...
     def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
+    @staticmethod
+    def interceptors() -> tuple[Any, ...]: ...
+    @staticmethod
+    def intercept(function: Any, args: Any, kwargs: Any, /) -> Any: ...
+    @staticmethod
+    def asks_classes() -> builtins.bool: ...
+
+class _Overridable:
+    """A function written in Python that asks classes of arguments and interceptors, as those of the core do."""
+
+    def __init__(self, function: Callable[..., Any], /) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getattribute__(self, name: str, /) -> Any: ...
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
 
 class _Recording:
     def run(
@@ -702,6 +717,15 @@ def _set_gpu_alias(word: str) -> None:
 
 def _set_argument_errors(value: type[Exception], type: type[Exception], /) -> None:
     """Sets the classes of exceptions for values and types that do not fit."""
+
+def _ask_classes(who: Any, silent: Any) -> None:
+    """Has `who` answer for objects whose class has a __torch_function__ other than `silent`."""
+
+def _alias(x: Tensor, cls: Any) -> Any:
+    """Another name for a tensor, of a subclass: it shares its memory and its place in the gradient graph."""
+
+def _set_constructor(function: Any) -> None:
+    """Sets what makes a tensor of the arguments of Tensor() and its subclasses."""
 
 def _set_legacy_keys(on: builtins.bool) -> None:
     """Whether keys are read as PyTorch reads those that it deprecates: uint8 as a mask, a list of sequences as a

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._core import Device, DeviceUnavailableError, Tensor, device
+from ._core import Device, DeviceUnavailableError, Tensor, device, tensor
 
 
 def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
@@ -19,7 +19,7 @@ def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
 
 
 def _rebuild(kind: type[Tensor] | None, values: Any, dtype: str, name: str, requires_grad: bool) -> Tensor:
-    return (kind or Tensor)(Tensor(values, dtype=dtype, device=place("pickle", name)), requires_grad=requires_grad)
+    return (kind or Tensor)(tensor(values, dtype=dtype, device=place("pickle", name)), requires_grad=requires_grad)
 
 
 def place(op: str, name: str) -> Device:

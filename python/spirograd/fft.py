@@ -18,6 +18,7 @@ from ._complex import ComplexTensor
 from ._core import Tensor, arange, cat, pad, where
 from .base.casts import exact
 from .base.keywords import naming_keywords
+from .base.overridable import open_functions
 from .base.types import DeviceLike, DTypeLike
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]
@@ -601,3 +602,6 @@ def ifftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
         [0, 1, 2]
     """
     return _shifted(input, dim, True)
+
+
+open_functions(__name__)

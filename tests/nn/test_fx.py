@@ -50,7 +50,7 @@ def test_a_traced_module_trains_as_the_module_does(device: sg.Device) -> None:
 def test_the_code_can_be_read(traced: fx.GraphModule) -> None:
     lines = traced.code.splitlines()
     assert lines[0] == "def forward(self, x):"
-    assert "    softmax = sg.nn.functional.softmax(sub, dim = -1)" in lines
+    assert "    softmax = sg.softmax(sub, dim = -1)" in lines
     assert "    sub = getitem - getitem_1" in lines
     assert str(traced.graph).startswith("graph(%x):")
 
@@ -60,6 +60,26 @@ def test_tracing_leaves_the_library_as_it_was(traced: fx.GraphModule) -> None:
     with pytest.raises(fx.proxy.TraceError):
         fx.symbolic_trace(lambda x: sg.relu(x) if x else x)
     assert type(sg).__name__ == "module" and sg.relu(sg.ones(1)).item() == 1
+
+
+def test_functions_are_seen_wherever_the_program_has_them() -> None:
+    table = {"norm": sg.nn.functional.layer_norm, "relu": sg.relu}
+    traced = fx.symbolic_trace(lambda x: table["relu"](table["norm"](x, (2,))))
+    calls = [node.target for node in traced.graph.nodes if node.op == "call_function"]
+    assert calls == [sg.nn.functional.layer_norm, sg.relu]
+    assert "sg.nn.functional.layer_norm(x, (2,))" in traced.code and traced(sg.tensor([1.0, 1.0])).tolist() == [0, 0]
+
+
+def test_modules_without_an_input_of_the_trace_are_nodes_too() -> None:
+    class Net(sg.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside = sg.nn.Sequential(sg.nn.Linear(2, 2))
+
+        def forward(self, x: sg.Tensor) -> sg.Tensor:
+            return x + self.inside(sg.ones(1, 2))
+
+    assert [n.target for n in fx.symbolic_trace(Net()).graph.nodes if n.op == "call_module"] == ["inside.0"]
 
 
 def test_other_threads_run_their_modules_meanwhile() -> None:

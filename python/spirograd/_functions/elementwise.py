@@ -9,6 +9,7 @@ from .. import _core
 from .._complex import imag
 from .._core import Tensor, where
 from ..autograd import Function
+from ..base.overridable import open_functions
 from ..base.steps import flat_in
 
 __all__ = ["copysign", "fill", "float_power", "fmax", "fmin", "frexp", "gcd", "heaviside", "isneginf"]
@@ -267,3 +268,6 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
         raise TypeError(f"nextafter: the operands meet in {a.dtype}; use a floating type")
     moved: Tensor = _NextAfter.apply(a, b)
     return moved
+
+
+open_functions(__name__)

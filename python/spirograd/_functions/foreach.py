@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core, linalg
 from .._core import Tensor
+from ..base.overridable import open_functions
 
 _UNARY = ["abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "neg", "reciprocal"]
 _UNARY += ["round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "tan", "tanh", "trunc"]
@@ -85,3 +86,5 @@ for _name, _function in _made.items():
         globals()[_form.__name__] = _form
 
 __all__ = [name for name in list(globals()) if name.startswith("_foreach_")]
+
+open_functions(__name__)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Tensor
+from ..base.overridable import open_functions
 from ..linalg import vector_norm
 from ..nn import functional
 
@@ -180,3 +181,6 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return vector_norm(v, pow)
     return vector_norm(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], keepdim=True)
+
+
+open_functions(__name__)

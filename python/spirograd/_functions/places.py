@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ..base.overridable import open_functions
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "index_reduce", "nonzero_static", "put", "segment_reduce"]
 __all__ += ["select_scatter", "slice_scatter"]
@@ -190,3 +191,6 @@ def segment_reduce(
         return total if reduce == "sum" else total / sizes
     index = which.reshape(-1, *(1,) * (data.ndim - 1)).expand(data.shape)
     return start.scatter_reduce(0, index, data, {"prod": "prod", "min": "amin", "max": "amax"}[reduce])
+
+
+open_functions(__name__)

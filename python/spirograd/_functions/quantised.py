@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core import Tensor
 from ..autograd import Function
+from ..base.overridable import open_functions
 
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
@@ -61,3 +62,6 @@ def fake_quantize_per_channel_affine(
     shape = [-1 if d == axis % input.ndim else 1 for d in range(input.ndim)]
     points = zero_point.to(input.dtype).reshape(*shape)
     return _FakeQuantize.apply(input, scale.reshape(*shape), points, quant_min, quant_max)
+
+
+open_functions(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ..base.overridable import open_functions
 from ..distributions.counts import Binomial, draw_poisson
 from .places import put
 
@@ -124,3 +125,6 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Writes f(x) for each element, one call of Python each."""
     values = [callable(x) for x in self.detach().reshape(-1).tolist()]
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+open_functions(__name__)

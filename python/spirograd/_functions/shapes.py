@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core, linalg
 from .._core import Tensor
+from ..base.overridable import open_functions
 
 __all__ = ["column_stack", "combinations", "diagflat", "dsplit", "unravel_index", "vander"]
 __all__ += ["empty_permuted", "empty_strided", "frombuffer"]
@@ -141,3 +142,6 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
 
     kind = _core.promote_types(dtype, dtype)
     return _core.tensor(np.frombuffer(buffer, kind.name, count, offset).copy())
+
+
+open_functions(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from .._core import Tensor
+from .._core import Tensor, _Overridable
 
 __all__ = ["StandIn"]
 
@@ -31,7 +31,9 @@ class StandIn:
 
     @classmethod
     def __spirograd_function__(cls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function of the core makes of these arguments."""
+        """What a function of the core makes of these arguments; one that is written in Python calls those itself."""
+        if isinstance(function, _Overridable):
+            return NotImplemented
         name = function.__name__
         if name not in cls.functions:
             raise TypeError(f"{name}: {cls.kind} are not supported; {cls.instead}")

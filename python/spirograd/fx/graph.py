@@ -57,7 +57,6 @@ class Graph:
         self._names: dict[str, int] = {}
         self._root = Node(self, "", "root", "", (), {})
         self._insert_before = self._root
-        self._qualified: dict[Any, str] = {}  # how the program named a function
 
     @property
     def nodes(self) -> NodeList:
@@ -211,7 +210,6 @@ class Graph:
             node.type,
         )
         made.meta = dict(node.meta)
-        self._qualified.update(node.graph._qualified)
         return made
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Any], return_output_node: bool = False) -> Any:
@@ -244,8 +242,7 @@ class Graph:
             return map_arg(value, at.__getitem__)
 
         rows = [(n.op, n.target, kept(n.args), kept(n.kwargs), n.name, n.type) for n in at]
-        functions = [(n.target, self._qualified[n.target]) for n in at if n.target in self._qualified]
-        return _rebuilt, (rows, functions)
+        return _rebuilt, (rows,)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erases nodes whose values nobody takes. Returns whether there were any."""
@@ -278,7 +275,7 @@ class Graph:
 
     def python_code(self, root_module: str = "self", verbose: bool = False) -> PythonCode:
         """The graph as a function's text, and the globals that it needs."""
-        return code_of(self.nodes, root_module, self._qualified, self._names)
+        return code_of(self.nodes, root_module, self._names)
 
     def print_tabular(self) -> None:
         """Prints a table of the nodes."""
@@ -298,10 +295,9 @@ class _At(int):
     """Stands in a pickle for a node: its place."""
 
 
-def _rebuilt(rows: list[tuple[Any, ...]], functions: list[tuple[Any, str]]) -> Graph:
-    """The graph that pickle stored: its nodes, and how the program named functions."""
+def _rebuilt(rows: list[tuple[Any, ...]]) -> Graph:
+    """The graph that pickle stored."""
     graph = Graph()
-    graph._qualified.update(functions)
     nodes: list[Node] = []
     for op, target, args, kwargs, name, kind in rows:
         args, kwargs = map_aggregate((args, kwargs), lambda v: nodes[v] if isinstance(v, _At) else v)

@@ -129,7 +129,6 @@ class Transformer(Interpreter):
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
         self.new_graph = Graph()
-        self.new_graph._qualified.update(self.graph._qualified)
         self.tracer = Tracer()
         self.tracer.graph, self.tracer.root = self.new_graph, module
 

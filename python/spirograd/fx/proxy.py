@@ -6,9 +6,12 @@ import dis
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 from .._core import Tensor
+from ..nn import Module
+from ..nn.module import call_of_module
 from .graph import Graph
 from .node import Argument, Node, Target, map_aggregate
 
@@ -57,6 +60,10 @@ class TracerBase:
         made = [self.create_arg(a) for a in args], {k: self.create_arg(v) for k, v in kwargs.items()}
         return self.proxy(self.create_node(kind, target, tuple(made[0]), made[1], name, type_expr))
 
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call of a module gives: what its forward() does."""
+        return forward(*args, **kwargs)
+
     def create_arg(self, a: Any) -> Argument:
         """What a node keeps of a value."""
         return map_aggregate(a, self._leaf)
@@ -99,10 +106,12 @@ class Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     @classmethod
-    def __spirograd_function__(cls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+    def __spirograd_function__(cls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A node for a function of the core, or a method of a tensor, that got a proxy."""
         proxy = is_traced(args, kwargs)
         assert proxy is not None
+        if function is call_of_module:
+            return proxy.tracer.call_module(args[0], partial(function.__wrapped__, args[0]), args[1:], kwargs)
         name = str(getattr(function, "__name__", ""))
         if getattr(Tensor, name, None) is function:
             return proxy.tracer.create_proxy("call_method", name, args, kwargs)

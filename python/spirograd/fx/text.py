@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ _SIGNS = {
 }  # fmt: skip
 BINARY = {getattr(operator, name): sign for name, sign in _SIGNS.items()}
 UNARY = {operator.neg: "-", operator.invert: "~", operator.pos: "+"}
+_MODULES = ("", ".nn.functional", ".linalg", ".special", ".fft", ".signal")
+_PLACES = [f"{package}{module}" for package in ("torch", "spirograd") for module in _MODULES]
 
 
 @dataclass
@@ -40,16 +42,15 @@ class _Code(str):
         return str(self)
 
 
-def code_of(nodes: Iterable[Node], root: str, qualified: Mapping[Any, str], taken: Container[str]) -> PythonCode:
+def code_of(nodes: Iterable[Node], root: str, taken: Container[str]) -> PythonCode:
     """The text of `forward` of a graph.
 
     Args:
         nodes: the graph's, in order.
         root: what the module is called.
-        qualified: how the program named functions.
         taken: names that nodes have.
     """
-    writer = _Writer(root, qualified, taken)
+    writer = _Writer(root, taken)
     inputs, lines = [root], []
     for node in nodes:
         if node.op == "placeholder":
@@ -66,8 +67,8 @@ def code_of(nodes: Iterable[Node], root: str, qualified: Mapping[Any, str], take
 class _Writer:
     """Writes nodes, and gathers the names that the text needs."""
 
-    def __init__(self, root: str, qualified: Mapping[Any, str], taken: Container[str]) -> None:
-        self.root, self.qualified, self.taken = root, qualified, taken
+    def __init__(self, root: str, taken: Container[str]) -> None:
+        self.root, self.taken = root, taken
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
 
     def line(self, node: Node) -> str:
@@ -109,13 +110,13 @@ class _Writer:
         return repr(map_arg(self.plain(value), lambda n: _Code(n.name)))
 
     def function(self, target: Any) -> str:
-        """How the text names a function: as the program did, where that is known."""
-        qualified = self.qualified.get(target)
-        if not qualified:
+        """How the text names a function: as programs do, if it is one of the library."""
+        module = _place(target)
+        if not module:
             return self.name(target, re.sub(r"\W+", "_", target_name(target)).strip("_"))
-        module = qualified.partition(".")[0]
-        self.names[module] = sys.modules["spirograd" if module == "sg" else module]
-        return qualified
+        package = module.partition(".")[0]
+        self.names["sg" if package == "spirograd" else package] = sys.modules[package]
+        return f"{module.replace('spirograd', 'sg', 1)}.{target.__name__}"
 
     def plain(self, value: Any) -> Any:
         """Types, devices and other objects by a name, so that the text can be read back."""
@@ -141,6 +142,13 @@ class _Writer:
             name = f"{base}_{number}"
         self.names[name] = value
         return name
+
+
+def _place(function: Any) -> str:
+    """The module in which programs find a function; "" for one that is not of the library."""
+    name, module = getattr(function, "__name__", ""), str(getattr(function, "__module__", ""))
+    places = _PLACES if module.startswith(("spirograd", "torch")) else ()
+    return next((p for p in places if getattr(sys.modules.get(p), name, None) is function), "")
 
 
 def _attribute(root: str, target: str) -> str:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import functools
+import builtins
 import inspect
 import sys
-import threading
-import types
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
+from .. import _core
 from .._core import Tensor
 from ..nn import Module, Parameter, Sequential
+from ..nn.module import call_of_module
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node
-from .proxy import Proxy, TracerBase, is_traced
+from .proxy import Proxy, TracerBase
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
-_WATCHED = ("spirograd", "spirograd.nn.functional", "spirograd.linalg", "spirograd.special", "spirograd.fft")
-_wrapped: dict[int, tuple[dict[str, Any], set[str]]] = {}  # globals, by their place, and names in them
-
-_here = threading.local()  # .tracer: the one that runs in this thread
-_one_at_a_time = threading.RLock()  # traces of other threads wait: each takes the library as it finds it
+_named_leaves: list[tuple[dict[str, Any], str]] = []  # globals, and names in them; the first trace looks them up
 
 F = TypeVar("F", bound="str | Callable[..., Any]")
 
@@ -42,11 +38,9 @@ def wrap(fn_or_name: F) -> F:
         >>> callable(halved)
         True
     """
-    frame = inspect.currentframe()
-    assert frame is not None and frame.f_back is not None
     name = fn_or_name if isinstance(fn_or_name, str) else str(getattr(fn_or_name, "__name__", ""))
-    _wrapped.setdefault(id(frame.f_back.f_globals), (frame.f_back.f_globals, set()))[1].add(name)
-    return fn_or_name
+    _named_leaves.append((sys._getframe(1).f_globals, name))
+    return fn_or_name if isinstance(fn_or_name, str) else _core._Overridable(fn_or_name)  # type: ignore[return-value]
 
 
 class Tracer(TracerBase):
@@ -129,7 +123,11 @@ class Tracer(TracerBase):
         self._constants: dict[str, Tensor] = {}
         self.graph = Graph(self.root, type(self))
         args, kwargs = self._inputs(function, concrete_args or {})
-        with self._watching(function):
+        for names, name in _named_leaves:
+            found = names.get(name, getattr(builtins, name, None))
+            if found is not None and not isinstance(found, _core._Overridable):
+                names[name] = _core._Overridable(found)
+        with _core._Mode(interceptor=self._intercept):
             result = function(*args, **kwargs)
         self.create_node("output", "output", (self.create_arg(result),), {})
         return self.graph
@@ -165,60 +163,12 @@ class Tracer(TracerBase):
         return value
 
     # ---- seeing calls ------------------------------------------------------------------------------------------------
-    @contextmanager
-    def _watching(self, function: Callable[..., Any]) -> Iterator[None]:
-        """While the program runs, functions of the library look for proxies first."""
-        before = _tracer()
-
-        def called(module: Module, *args: Any, **kwargs: Any) -> Any:
-            if _tracer() is not self:  # another thread
-                return call(module, *args, **kwargs)
-            return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
-
-        with _one_at_a_time, ExitStack() as undo:
-            call = Module.__call__
-            _here.tracer = self
-            undo.callback(lambda: setattr(_here, "tracer", before))
-            setattr(Module, "__call__", called)  # noqa: B010
-            undo.callback(lambda: setattr(Module, "__call__", call))
-            for module in self._modules():
-                kind = type(module)
-                module.__class__ = _watched(kind)  # type: ignore[arg-type]
-                undo.callback(lambda module=module, kind=kind: setattr(module, "__class__", kind))  # type: ignore[misc]
-            for names in self._globals(function):
-                leaves = _wrapped.get(id(names), (names, set()))[1]
-                for name, value in list(names.items()):
-                    if name in leaves or _is_of_the_library(value):
-                        names[name] = self._traced(value)
-                        undo.callback(names.__setitem__, name, value)
-            yield
-
-    @staticmethod
-    def _modules() -> list[types.ModuleType]:
-        """Those in which programs look functions up: the library's, and those that stand in for PyTorch's."""
-        return [m for name, m in list(sys.modules.items()) if name in _WATCHED or _stands_in(name, m)]
-
-    def _globals(self, function: Callable[..., Any]) -> list[dict[str, Any]]:
-        """The globals of the code that is traced."""
-        functions = [function, *(type(m).forward for m in self.root.modules())]
-        spaces = {id(g): g for f in functions if (g := getattr(inspect.unwrap(f), "__globals__", None))}
-        spaces.update({key: g for key, (g, _) in _wrapped.items()})
-        return list(spaces.values())
-
-    def _traced(self, function: Any) -> Any:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            proxy = is_traced(args, kwargs)
-            if proxy is None:
-                return function(*args, **kwargs)
-            return proxy.tracer.create_proxy("call_function", function, args, kwargs)
-
-        return call
-
-    def _named(self, module: types.ModuleType, name: str, function: Any) -> Any:
-        path = module.__name__.replace("spirograd", "sg", 1)
-        self.graph._qualified.setdefault(function, f"{path}.{name}")
-        return self._traced(function)
+    def _intercept(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call without proxies, which is made, unless it is that of a module. Those with proxies ask these."""
+        if function is not call_of_module:
+            return function(*args, **kwargs)
+        with _core._Mode(interceptor=self._intercept):
+            return self.call_module(args[0], partial(function.__wrapped__, args[0]), args[1:], kwargs)
 
 
 def _assert(condition: Any, message: str) -> None:
@@ -229,47 +179,6 @@ def _assert(condition: Any, message: str) -> None:
 def _assert_is_none(value: Any, message: str) -> None:
     if value is not None:
         raise AssertionError(message)
-
-
-def _is_of_the_library(value: Any) -> bool:
-    if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
-        return False
-    module = str(getattr(value, "__module__", None) or "")
-    return module.startswith(("spirograd", "torch")) and not module.startswith("spirograd.fx")
-
-
-def _stands_in(name: str, module: Any) -> bool:
-    return name.split(".")[0] == "torch" and type(module).__module__.startswith("spirograd.")
-
-
-def _tracer() -> Tracer | None:
-    found: Tracer | None = getattr(_here, "tracer", None)
-    return found
-
-
-@functools.cache
-def _watched(kind: type[types.ModuleType]) -> type[types.ModuleType]:
-    """A class of modules whose functions look for proxies first."""
-
-    class Watched(kind):  # type: ignore[misc, valid-type]
-        def __getattribute__(self, name: str) -> Any:
-            value = super().__getattribute__(name)
-            return _look(self, name, value)
-
-        def __getattr__(self, name: str) -> Any:
-            found = getattr(super(), "__getattr__", None)
-            if found is None:
-                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-            return _look(self, name, found(name))
-
-    return Watched
-
-
-def _look(module: types.ModuleType, name: str, value: Any) -> Any:
-    tracer = _tracer()
-    if tracer is None or name.startswith("__") or not _is_of_the_library(value):
-        return value
-    return tracer._named(module, name, value)
 
 
 def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:

@@ -8,6 +8,7 @@ themselves.
 """
 
 from .._core import matmul
+from ..base.overridable import open_functions
 from . import _complex as _complex
 from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals
 from ._determinants import SlogdetResult, det, slogdet
@@ -39,3 +40,5 @@ __all__ += ["ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
 __all__ += ["matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve"]
 __all__ += ["solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot"]
 __all__ += ["vector_norm"]
+
+open_functions(__name__)

@@ -9,6 +9,7 @@ from .._core import Generator, Tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import no_grad
 from ..base.keywords import naming_keywords
+from ..base.overridable import open_functions
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_"]
 __all__ += ["orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
@@ -365,3 +366,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     tensor.normal_(0.0, std, generator=generator)
     place = _core.rand(tensor.shape, generator=generator, device=tensor.device).argsort(0).argsort(0)
     return tensor.masked_fill_(place < zeros, 0.0)
+
+
+open_functions(__name__, {"constant_", "kaiming_uniform_", "normal_", "uniform_"})  # as in PyTorch

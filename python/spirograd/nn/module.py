@@ -111,6 +111,7 @@ class Module:
 
     else:
 
+        @_core._Overridable
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             if tracer.recording is not None:
                 tracer.calls(self)
@@ -709,6 +710,9 @@ class Module:
         return _tree(type(self).__name__, lines, children)
 
 
+call_of_module: Any = vars(Module)["__call__"]  # that of the library, whatever a program sets in its place
+
+
 def _tree(name: str, lines: list[str], children: list[str]) -> str:
     if len(lines) == 1 and not children:
         return f"{name}({lines[0]})"
@@ -734,7 +738,7 @@ def _tensor(value: Any) -> Tensor:
     """The value as a tensor. Tensors of PyTorch are not converted by NumPy, which has no bfloat16."""
     if isinstance(value, Tensor):
         return value
-    return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else Tensor(value)
+    return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else _core.tensor(value)
 
 
 def _like(own: Tensor, value: Tensor) -> Tensor:

@@ -93,7 +93,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
-        buffer = Tensor.__new__(cls, [] if data is None else data)
+        buffer = Tensor.__new__(cls, [] if data is None else data, requires_grad=False)
         buffer.persistent = persistent
         return buffer
 

@@ -106,6 +106,9 @@ class Tracer:
         return tree
 
     def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if isinstance(function, _core._Overridable):  # its calls show what it does
+            with self.following():
+                return function.__wrapped__(*args, **kwargs)
         result = function(*args, **kwargs)
         if result is not NotImplemented:
             self._note(function.__name__, args, kwargs, result)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from .. import _core, tracer
-from .._core import Tensor
+from .._core import Tensor, tensor
 from ..base.docstrings import described_by
 from ..base.grad_mode import enable_grad, no_grad
 from ..base.keywords import naming_keywords
@@ -357,5 +357,5 @@ def placed(value: Any, p: Tensor) -> Any:
     if not isinstance(value, Tensor) and not hasattr(value, "__array__"):
         return value
     with no_grad():
-        own = value.detach().clone() if isinstance(value, Tensor) else Tensor(value.detach().cpu().numpy().copy())
+        own = value.detach().clone() if isinstance(value, Tensor) else tensor(value.detach().cpu().numpy())
         return own.to(p.device, p.dtype) if own.is_floating_point() and p.is_floating_point() else own.to(p.device)

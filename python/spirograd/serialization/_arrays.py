@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import FileFormatError, Tensor
+from .._core import FileFormatError, Tensor, tensor
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -53,9 +53,9 @@ def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Ten
     if values.dtype == RAW:
         bits = values.view(np.uint16)
         try:
-            return Tensor(bits.view(importlib.import_module("ml_dtypes").bfloat16), device=device)
+            return tensor(bits.view(importlib.import_module("ml_dtypes").bfloat16), device=device)
         except ImportError:
-            return Tensor((bits.astype(np.uint32) << 16).view(np.float32), dtype="bfloat16", device=device)
+            return tensor((bits.astype(np.uint32) << 16).view(np.float32), dtype="bfloat16", device=device)
     if values.dtype.name not in DTYPES:
         raise FileFormatError(
             f"load: {path}: {shown(where)} is of type {values.dtype}; tensors are of {', '.join(DTYPES)}"
@@ -63,6 +63,6 @@ def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Ten
     if values.dtype == np.bool_:
         values = values.view(np.uint8) != 0  # a file may hold other bytes than 0 and 1
     try:
-        return Tensor(values.astype(values.dtype.newbyteorder("="), copy=False), device=device)
+        return tensor(values.astype(values.dtype.newbyteorder("="), copy=False), device=device)
     except ValueError as error:
         raise FileFormatError(f"load: {path}: {shown(where)} is not a tensor ({error})") from None

@@ -13,6 +13,7 @@ from .._core import logsumexp as logsumexp
 from .._core import round as round
 from .._core import softmax as softmax
 from .._core import xlogy as xlogy
+from ..base.overridable import open_functions
 from .bessel import i0 as i0
 from .bessel import i0e as i0e
 from .bessel import i1 as i1
@@ -38,3 +39,5 @@ from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
 from .orthogonal import *  # noqa: F403
 from .waves import *  # noqa: F403
+
+open_functions(__name__)

@@ -7,6 +7,7 @@ import functools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from .. import _core, complex64, complex128, nn
@@ -19,6 +20,7 @@ from ..nn.module import LoadResult, StateError
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
+from .answering import attribute, method
 from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reduction, without_layout
 from .entries import open_entries
 from .errors import open_errors
@@ -29,7 +31,7 @@ from .nodes import node_of
 from .stand_ins import change_stand_ins
 from .states import open_states
 from .storage import Storage
-from .subclasses import AnyTensor, open_to_subclasses
+from .subclasses import open_to_subclasses
 from .ufuncs import array_ufunc
 
 __all__ = ["apply"]
@@ -136,7 +138,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     kind = named(dtype)
     if kind is None:
         return kind_of(self)
-    if kind is AnyTensor:
+    if kind is Tensor:
         kind = _core.get_default_dtype()
     return self.to(kind.place, kind.dtype) if isinstance(kind, TensorKind) else self.to(kind)
 
@@ -260,7 +262,16 @@ def _change_tensors() -> None:
     for name in FACTOR_FIRST:
         changes |= {n: factor_first(getattr(Tensor, n), n) for n in (name, f"{name}_")}
     for name, value in {**functions.METHODS, **changes}.items():
-        setattr(Tensor, name, value)
+        setattr(Tensor, name, _asking(name, value))
+
+
+def _asking(name: str, value: Any) -> Any:
+    """A method or an attribute that classes and modes are asked about; other things as they are."""
+    if isinstance(value, FunctionType) and name not in ("__array_ufunc__", "_cdata"):
+        return method(name, value)
+    if isinstance(value, property) and value.fget is not None and value.fget is not id:
+        return attribute(value.fget)
+    return value
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------

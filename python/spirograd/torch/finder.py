@@ -17,6 +17,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from .._core import _Overridable
 from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, COMPILED, REPLACED
@@ -135,7 +136,7 @@ class Namespace(ModuleType):
 
 
 def _is_called(value: Any) -> bool:
-    return isinstance(value, (FunctionType, BuiltinFunctionType))
+    return isinstance(value, (FunctionType, BuiltinFunctionType, _Overridable))
 
 
 def _public(source: ModuleType) -> Iterable[str]:
@@ -228,7 +229,7 @@ class Finder(MetaPathFinder, Loader):
             vars(module)["torch"] = module
         for source in getattr(module, "_sources", ()):
             for name in _public(source):
-                if isinstance(vars(source).get(name), (type, FunctionType, BuiltinFunctionType)):
+                if isinstance(vars(source).get(name), type) or _is_called(vars(source).get(name)):
                     getattr(module, name)
 
 

@@ -1,46 +1,14 @@
-"""Modes: contexts that see each call of a function of tensors, whatever its arguments are.
-
-Functions, and what subclasses of Tensor inherit, ask a mode as they ask classes (answering.py). Methods of plain
-tensors and the functions that layers call do so only while a thread is in a mode: they cost nothing otherwise.
-"""
+"""Modes: contexts that see each call of a function of tensors, whatever its arguments are."""
 
 from __future__ import annotations
 
-import threading
-from importlib import import_module
 from typing import Any
 
-from .. import _core, nn
-from . import answering, subclasses
+from .. import _core
+from ..nn.module import call_of_module
+from .answering import NoAnswer, answering, known
 
-__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode"]
-
-_lock = threading.Lock()
-_on = 0  # how many modes are on, in all threads
-_changed: tuple[subclasses.Places, subclasses.Places] = ([], [])  # what asks because of them, and what was there before
-_FACTORIES = ("empty", "full", "ones", "zeros")
-
-
-def _places() -> subclasses.Places:
-    """What asks while a mode is on, besides the functions of PyTorch's modules."""
-    torch, init = import_module("torch"), import_module("torch.nn.init")
-    others = {name: (getattr(_core, name), getattr(torch, name)) for name in _FACTORIES}
-    others |= {name: (getattr(nn.init, name), getattr(init, name)) for name in answering.INITS}
-    return [*subclasses.asking_methods(), *subclasses.asking_layers(others)]
-
-
-def _count(more: int) -> None:
-    """One mode more, or one less."""
-    global _on, _changed
-    with _lock:
-        _on += more
-        if _on == 1 and more == 1:
-            places = _places()
-            answering.ask_always(True)
-            _changed = places, subclasses.change(places)
-        elif _on == 0:
-            subclasses.change_back(*_changed)
-            answering.ask_always(False)
+__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "modes"]
 
 
 class TorchFunctionMode:
@@ -71,14 +39,27 @@ class TorchFunctionMode:
         """
         raise NotImplementedError
 
+    def _intercept(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if function is call_of_module:  # what it calls is seen
+            with _core._Mode(interceptor=self._intercept):
+                return function.__wrapped__(*args, **kwargs)
+        shown, args = known(function, args)
+        if shown is None:
+            return function(*args, **kwargs)
+        types = tuple(map(type, answering((*args, *kwargs.values()))))
+        result = self.__torch_function__(shown, types, args, kwargs)
+        if result is NotImplemented:
+            raise NoAnswer(f"{getattr(shown, '__name__', shown)}: {type(self).__name__} gives NotImplemented")
+        return result
+
     def __enter__(self) -> Any:
-        _count(1)
-        answering.modes().append(self)
+        mode = _core._Mode(interceptor=self._intercept)
+        vars(self).setdefault("_open", []).append(mode)
+        mode.__enter__()
         return self
 
     def __exit__(self, *args: object) -> None:
-        answering.modes().pop()
-        _count(-1)
+        vars(self)["_open"].pop().__exit__(*args)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -87,3 +68,9 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """The function's own result."""
         return func(*args, **(kwargs or {}))
+
+
+def modes() -> list[TorchFunctionMode]:
+    """The modes that are on in this thread, the innermost last."""
+    owners = (getattr(interceptor, "__self__", None) for interceptor in _core._Mode.interceptors())
+    return [owner for owner in owners if isinstance(owner, TorchFunctionMode)]

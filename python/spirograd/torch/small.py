@@ -20,7 +20,6 @@ from ..nn.lazy_mixin import LazyModuleMixin
 from ..utils import _pytree
 from ..utils.data import IterableDataset
 from .modules import multiprocessing
-from .subclasses import AnyTensor
 
 __all__ = ["BODIES"]
 
@@ -241,7 +240,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "nn.parameter": {
         "UninitializedBuffer": UninitializedBuffer,
         "UninitializedTensorMixin": UninitializedParameter,
-        "_ParameterMeta": type(AnyTensor),
+        "_ParameterMeta": type,
     },
     "nn.utils._named_member_accessor": {"swap_tensor": _swap_tensor},
     "onnx.symbolic_helper": {"parse_args": _decorator},

@@ -1,5 +1,6 @@
 """Functions of models without parameters of their own."""
 
+from ...base.overridable import open_functions
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .conv import *  # noqa: F403
@@ -15,3 +16,5 @@ from .norm import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .resize import *  # noqa: F403
 from .spatial import *  # noqa: F403
+
+open_functions(__name__)

@@ -22,6 +22,17 @@ IGNORED = {
         "plan",
         "register_hook",
     ),
+    *("shape", "dtype", "device", "ndim", "itemsize", "nbytes", "is_cpu", "is_cuda", "is_leaf", "grad_fn", "grad"),
+    *("retains_grad", "_version", "requires_grad"),
+    *(
+        "__len__",
+        "__bool__",
+        "__int__",
+        "__float__",
+        "__index__",
+        "__contains__",
+        "__repr__",
+    ),
 }
 FRESH = {"empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"}
 FRESH |= {"new_empty", "new_zeros", "new_ones", "new_full", "arange", "eye"}

@@ -56,6 +56,8 @@ resolve_neg = resolve_conj
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """einsum() that takes dimensions as lists of numbers as well: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    if isinstance(equation, str) and len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
     if not isinstance(equation, str):
         given = [equation, *operands]
         result = ["->", _letters(given.pop())] if len(given) % 2 else []

@@ -5,17 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ..._core import Device, Tensor, device, dtype
-from ..answering import DisableTorchFunction, DisableTorchFunctionSubclass, disabled, is_enabled
-from ..subclasses import AnyTensor
+from ..._core import Device, Tensor, _Mode, device, dtype
+from ..answering import DisableTorchFunction, DisableTorchFunctionSubclass, disabled
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active"]
 __all__ += ["_cuda_getCurrentRawStream", "_has_xpu"]
 __all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_is_torch_function_enabled"]
 __all__ += ["_log_api_usage_once", "_nn"]
 
-_disabled_torch_function_impl, _is_torch_function_enabled = disabled, is_enabled
-_TensorMeta = type(AnyTensor)
+_disabled_torch_function_impl, _is_torch_function_enabled = disabled, _Mode.asks_classes
+_TensorMeta = type
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _core, linalg, sparse
-from ..._core import Device
+from ..._core import Device, Tensor
 from ...base.stand_in import StandIn
 from ...nn import Module, functional
 from ...nn._attributes import set_held
@@ -19,7 +19,6 @@ from ..kinds import KINDS, set_default_tensor_type
 from ..layouts import *  # noqa: F403
 from ..layouts import Size
 from ..layouts import __all__ as layouts
-from ..subclasses import AnyTensor as Tensor
 from . import flags
 from ._tensor_str import set_printoptions
 from .amp import GradScaler, autocast

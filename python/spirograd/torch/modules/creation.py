@@ -1,35 +1,19 @@
-"""Tensors of given values: torch.tensor, which reads nested lists in its own way, as_tensor and asarray.
-
-Modes see their calls; classes of their arguments are not asked.
-"""
+"""Tensors of given values: torch.tensor, which reads nested lists in its own way, as_tensor and asarray."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ..._core import Tensor
-from ..answering import asked, modes, plain
 
 __all__ = ["as_tensor", "asarray", "tensor"]
 
 
-def _seen_by_modes(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not plain and modes():
-            return asked(call, modes()[-1:], args, kwargs)
-        return function(*args, **kwargs)
-
-    call.__module__ = "torch"
-    return call
-
-
-as_tensor, asarray = _seen_by_modes(_core.as_tensor), _seen_by_modes(_core.asarray)
+as_tensor, asarray = _core.as_tensor, _core.asarray
 
 
 def tensor(
@@ -49,9 +33,6 @@ def tensor(
     Raises:
         ValueError: a tensor in a list has several elements, or lists have several lengths.
     """
-    if not plain and modes():
-        chosen = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-        return asked(tensor, modes()[-1:], (data,), {name: value for name, value in chosen.items() if value})
     if isinstance(data, (list, tuple)) and not (types := _types(data)) <= _PLAIN:
         kinds = {_core.tensor(kind()).dtype for kind in types & _PLAIN}
         data = _numbers(data, kinds)

@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..answering import MODULES, answering, asked, modes
-from ..modes import BaseTorchFunctionMode, TorchFunctionMode
-from ..subclasses import AnyTensor, as_it_is
+from ... import _core
+from ..._core import Tensor
+from ..answering import MODULES, answering, asked
+from ..modes import BaseTorchFunctionMode, TorchFunctionMode, modes
+from ..subclasses import as_it_is
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "_get_current_function_mode"]
 __all__ += ["_get_current_function_mode_stack", "get_default_nowrap_functions", "get_ignored_functions"]
@@ -31,23 +33,23 @@ def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode is on, or the class of an argument answers for functions."""
-    return bool(answering(relevant_args))
+    return bool(modes() or answering(relevant_args))
 
 
 def has_torch_function_unary(obj: Any) -> bool:
     """Whether a mode is on, or the class of an object answers for functions."""
-    return bool(answering((obj,)))
+    return has_torch_function((obj,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
     """Whether a mode is on, or the class of an argument answers for functions."""
-    return bool(answering(args))
+    return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the first class that answers makes of a call of a function.
+    """What the innermost mode, or the first class that answers, makes of a call of a function.
 
     Args:
         public_api: the function, as its users know it.
@@ -57,6 +59,8 @@ def handle_torch_function(
     Raises:
         TypeError: none of the classes answers.
     """
+    if modes():
+        return _core._Mode.intercept(public_api, args, kwargs)
     return asked(public_api, answering(relevant_args), args, kwargs)
 
 
@@ -66,8 +70,10 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
     def inner(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = answering(dispatcher(*args, **kwargs))
-            return asked(call, found, args, kwargs) if found else func(*args, **kwargs)
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if not has_torch_function(relevant):
+                return func(*args, **kwargs)
+            return handle_torch_function(call, relevant, *args, **kwargs)
 
         return call
 
@@ -76,7 +82,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 def is_tensor_like(inp: Any) -> bool:
     """Whether it is a tensor, or its class answers for functions of tensors."""
-    return isinstance(inp, AnyTensor) or hasattr(inp, "__torch_function__")
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
@@ -86,14 +92,14 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 @functools.cache
 def _of_tensors() -> set[Callable[..., Any]]:
-    return {f for name in dir(AnyTensor) if callable(f := getattr(AnyTensor, name)) and not isinstance(f, type)}
+    return {f for name in dir(Tensor) if callable(f := getattr(Tensor, name)) and not isinstance(f, type)}
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """The name under which programs know a function: "torch.Tensor.add"; None for others."""
     owner = getattr(f, "__self__", None)
-    if isinstance(owner, property):
-        return next((f"torch.Tensor.{n}.{f.__name__}" for n, v in vars(AnyTensor).items() if v is owner), None)
+    if getattr(f, "__name__", "") in ("__get__", "__set__"):
+        return next((f"torch.Tensor.{n}.{f.__name__}" for n, v in vars(Tensor).items() if v is owner), None)
     if is_tensor_method_or_property(f):
         return f"torch.Tensor.{f.__name__}"
     import sys
@@ -106,7 +112,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The methods of tensors that ask: functions are not listed."""
-    return {AnyTensor: sorted(_of_tensors(), key=lambda f: f.__name__)}
+    return {Tensor: sorted(_of_tensors(), key=lambda f: f.__name__)}
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:

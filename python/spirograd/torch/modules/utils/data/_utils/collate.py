@@ -10,7 +10,6 @@ import numpy as np
 
 from ......_core import Tensor, float64
 from ......utils.data import _collate
-from .....subclasses import AnyTensor
 from ....creation import tensor
 
 __all__ = ["collate", "collate_float_fn", "collate_int_fn", "collate_numpy_array_fn", "collate_numpy_scalar_fn"]
@@ -109,7 +108,7 @@ def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Seque
 
 default_collate_fn_map = _Functions(
     {
-        AnyTensor: collate_tensor_fn,
+        Tensor: collate_tensor_fn,
         np.ndarray: collate_numpy_array_fn,
         (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
         float: collate_float_fn,
