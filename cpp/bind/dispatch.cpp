@@ -114,7 +114,7 @@ PyObject* who_asks_class_within(PyObject* o) {
 }
 
 // A class that stands for tensors may leave a call to the function: then nullptr.
-PyObject* answer_of(PyObject* who, const Call& call, PyObject* function) {
+[[gnu::noinline]] PyObject* answer_of(PyObject* who, const Call& call, PyObject* function) {
   if (asks_classes(who)) {
     return calls.intercepted ? intercept(call, function) : check(answer(who, call, function));
   }
@@ -140,6 +140,12 @@ PyObject* slot_function(const Callable& callable) {
   auto* definition = new PyMethodDef{callable.name, made, METH_FASTCALL | METH_KEYWORDS, nullptr};
   const Object self(check(PyCapsule_New(const_cast<Callable*>(&callable), nullptr, nullptr)));
   return callable.as_function = check(PyCFunction_NewEx(definition, self.get(), nullptr));
+}
+
+// Kept out of line: most calls have nobody to ask.
+[[gnu::noinline]] PyObject* answer_of_slot(const Call& call) {
+  PyObject* const who = who_answers_for(call, who_asks_class_within);
+  return who || calls.intercepted ? answer_of(who, call, slot_function(*call.callable)) : nullptr;
 }
 
 }  // namespace
@@ -176,8 +182,8 @@ PyObject* dispatch(const Call& call, PyObject* function) noexcept {
 PyObject* dispatch_slot(const Call& call) noexcept {
   return public_call([&] {
     return guarded([&] {
-      PyObject* const who = class_asker ? who_answers_for(call, who_asks_class_within) : nullptr;
-      return who || calls.intercepted ? answer_of(who, call, slot_function(*call.callable)) : run(call);
+      PyObject* const answer = class_asker || calls.intercepted ? answer_of_slot(call) : nullptr;
+      return answer ? answer : run(call);
     });
   });
 }
