@@ -38,6 +38,12 @@ struct Run {
   std::vector<Reporter> reporters;
 };
 
+// A failure that was raised, and the last run of that moment.
+struct Told {
+  Reporter reporter;
+  uint32_t run;
+};
+
 // Numbers are given in order over all devices and never reused.
 struct Runs {
   uint32_t last = 0;
@@ -46,8 +52,9 @@ struct Runs {
   std::map<uint32_t, std::vector<std::pair<uint64_t, FailureRef>>> failed;  // of each run, by bit
   std::map<int, uint64_t> set;                                              // by device: bits that are set in its block
   std::deque<FailureRef> not_raised;                                        // the latest
+  std::deque<Told> told;                                                    // the latest, of runs that may be open
 };
-constexpr size_t kMostNotRaised = 256;
+constexpr size_t kMostNotRaised = 256, kMostTold = 16;
 
 Runs& runs() {
   static auto* all = new Runs;
@@ -60,6 +67,12 @@ bool is_same(const Reporter& a, const Reporter& b) {
   return a.thread == b.thread && a.op == b.op && at(a.location) == at(b.location);
 }
 
+// Whether the statement's error was raised when the run was under way already: values that are computed again report a
+// second time.
+bool was_told(uint32_t run, const Reporter& r) {
+  return std::ranges::any_of(runs().told, [&](const Told& t) { return run <= t.run && is_same(t.reporter, r); });
+}
+
 [[noreturn]] void raise(Failure& f) {
   const Reporter& r = f.reporter;
   std::string where = at(r.location);
@@ -67,6 +80,8 @@ bool is_same(const Reporter& a, const Reporter& b) {
     f.raised = f.over = true;
     for (const FailureRef& other : runs().not_raised)
       if (is_same(other->reporter, r)) other->raised = other->over = true;
+    runs().told.push_back({r, runs().last});
+    if (runs().told.size() > kMostTold) runs().told.pop_front();
     const uint64_t since = operations_recorded - r.operations;  // the first of them reads what was checked
     if (since > 1)
       where += ", recorded " + std::to_string(since - 1) + (since == 2 ? " operation" : " operations") + " ago";
@@ -145,8 +160,10 @@ void take_reports(const Status& status, DeviceId device, F is_meant) {
     FailureRef failure;
     for (auto& [number, run] : r.open) {
       if (!(run.device == device) || !is_meant(number)) continue;
-      if (!failure && run.own & bit)
+      if (!failure && run.own & bit) {
         failure = std::make_shared<Failure>(run.reporters.at(report.reporter), report.index, report.bound);
+        failure->raised = failure->over = was_told(number, failure->reporter);
+      }
       if (!failure || !(run.used & bit)) continue;
       r.failed[number].emplace_back(bit, failure);
       failure->lost = failure->lost || run.guards & bit;

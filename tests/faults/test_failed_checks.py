@@ -150,6 +150,27 @@ def test_synchronize_raises_what_nobody_reads(device: sg.Device) -> None:
         bad.tolist()
 
 
+def test_a_statement_that_fails_in_two_runs_is_raised_once(device: sg.Device) -> None:
+    """Also where the second run has not ended when the first one's error is raised."""
+    table, bad, large = sg.ones(7, 4, device=device), at(9, device=device), sg.ones(500, 500, device=device).realize()
+
+    def look() -> sg.Tensor:
+        return F.embedding(bad, table)
+
+    sg.synchronize(device)
+    first = look().realize()
+    second = large
+    for _ in range(6):
+        second = sg.tanh(second @ large)
+    second = (second[:1, :4] + look()).realize()
+    with pytest.raises(IndexError, match=r"^embedding: index 9"):
+        first.tolist()
+    sg.synchronize(device)
+    assert (table * 2)[0].tolist() == [2.0] * 4
+    with pytest.raises(IndexError, match=r"^embedding: index 9"):
+        second.tolist()
+
+
 def test_more_checks_than_a_run_can_tell_apart_are_all_seen(device: sg.Device) -> None:
     x = sg.arange(3.0, device=device).realize()
     bad = {7, 130}
