@@ -402,4 +402,5 @@ def test_a_draw_before_changes_no_gradient(name: str) -> None:
         (made.entropy().sum() + (made.probs**2).sum()).backward()
         assert logits.grad is not None
         gradients.append(logits.grad.tolist())
-    assert gradients[0] == gradients[1] and any(gradients[0])
+    assert any(gradients[0])
+    assert gradients[0] == pytest.approx(gradients[1], rel=1e-6)  # its parts are added in another order
