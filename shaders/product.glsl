@@ -316,8 +316,8 @@ void tile(uint batch, uint m0, uint n0) {
     }                                                                                           \
   }
 #ifdef WALKS
-  // Results move up a row each time: a long epilogue for each row takes long to compile. Products of plain matrices take a
-  // fifth longer with it.
+  // Results move up a row each time: a long epilogue for each row takes long to compile. Products of plain matrices would be
+  // slower with it.
   [[dont_unroll]] for (uint i = 0; i < kThreadM; ++i) {
     FINISH_ROW(i, 0)
     [[unroll]] for (uint s = kThreadN; s < kOwn; ++s) sum[s - kThreadN] = sum[s];

@@ -16,7 +16,7 @@ namespace {
 
 using Entry = Arguments::Entry;
 // 32-bit registers that the threads of a workgroup may spend on values for later phases, and on loads that are in flight:
-// a quarter of those of a processor. More would go to memory.
+// a quarter of those of an NVIDIA processor, so that the rest suffices for arithmetic.
 constexpr int64_t kRegisters = 16384;
 
 int64_t next_power(int64_t n) {
