@@ -291,6 +291,32 @@ TEST_CASE("a general kernel of rows serves rows of any length", "[lower]") {
   CHECK_FALSE(lower(sized(64, 128, 0), plain(), Fit::general).general);
 }
 
+TEST_CASE("loads in flight leave a large workgroup its registers", "[lower]") {
+  const auto items_of = [](int tensors) {
+    ProgramBuilder b;
+    b.program.domain = {3, 100000};
+    b.program.inner = 1;
+    const Dims dense = contiguous_strides(b.program.domain);
+    Expr all = b.load(b.add_view({.binding = 0, .strides = dense}));
+    for (int32_t i = 1; i < tensors; ++i)
+      all = b.alu(Code::add, DType::float32, all, b.load(b.add_view({.binding = i, .strides = dense})));
+    b.store(b.add_view({.binding = tensors, .strides = {1, 0}}), b.reduce(Fold::sum, all));
+    annotate(b.program);
+    Step s{.name = "sum", .instances = std::vector<Instance>(1)};
+    s.instances[0].kernel.program = b.program;
+    s.instances[0].bindings.resize(static_cast<size_t>(tensors) + 1);
+    for (int32_t i = 0; i <= tensors; ++i) s.instances[0].bindings[static_cast<size_t>(i)].memory = i;
+    const std::string text = lower(s, plain()).shader->source;
+    CHECK(text.find("kThreads = 1024") != std::string::npos);
+    const size_t at = text.find("kItems = ");
+    REQUIRE(at != std::string::npos);
+    return std::stoi(text.substr(at + 9));
+  };
+  CHECK(items_of(1) == 4);
+  CHECK(items_of(2) == 2);
+  CHECK(items_of(3) == 1);
+}
+
 TEST_CASE("what a text depends on says which it is", "[lower]") {
   std::vector<Case> all = cases();
   for (Case& c : odd_rows()) all.push_back(c);
